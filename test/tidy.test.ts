@@ -37,7 +37,7 @@ const LAYERS: Record<string, readonly string[]> = {
 }
 
 /** All that the page for browsers may know of ours, and only its types. */
-const PAGE_TYPES = ['src/lab/web/page-facts.ts', 'src/lab/web/page-work.ts']
+const PAGE_TYPES = ['src/lab/web/page-facts.ts', 'src/lab/web/page-job.ts']
 /** What it shares with them. */
 const PAGE_TOOLS = 'src/base/shell.ts'
 

@@ -1,15 +1,15 @@
 import { render } from 'preact'
 import { useLayoutEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { ActionDialog } from './actions/dialog.js'
-import { askRootToken, labAction, type OnAsk, type Subject } from './actions/lab-actions.js'
+import { requestRootToken, labAction, type OpenActions, type Subject } from './actions/lab-actions.js'
 import { FIRST_VIEW, hashOf, type PageRoute } from './cluster/route.js'
 import { connect, connectToServer } from './feed/connect.js'
-import { BEGIN, isStale, type PageState, reduce } from './feed/state.js'
-import { Inside, titleOf, useRoute } from './inside.js'
+import { INITIAL_STATE, isStale, type PageState, reduce } from './feed/state.js'
+import { ClusterPage, titleOf, useRoute } from './cluster-page.js'
 import { Overview, PageHeader } from './overview.js'
 import { apiAt, get, type Session, textOf } from './parts/api.js'
 import { Button } from './parts/inputs.js'
-import { ClusterProvider, LOOK_MS, NO_CLUSTER, useRead } from './cluster/context.js'
+import { ClusterProvider, STATUS_INTERVAL_MS, NO_CLUSTER, useRead } from './cluster/context.js'
 
 const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
   connecting: 'Connecting …',
@@ -19,41 +19,42 @@ const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
   ended: 'This session has ended. Open the link that "understudy web" prints.',
 }
 
+/** The page of `understudy web`: all clusters of a lab. */
 const App = () => {
-  const [state, dispatch] = useReducer(reduce, BEGIN)
-  const [asked, ask] = useState<Subject | undefined>()
+  const [state, dispatch] = useReducer(reduce, INITIAL_STATE)
+  const [subject, setSubject] = useState<Subject | undefined>()
   // Connects before the first paint, so that the first message arrives sooner.
   useLayoutEffect(() => connect(dispatch), [])
   const { survey } = state
   const canWrite = survey !== undefined && Object.keys(survey.actions).length > 0
-  const onAsk = canWrite && !isStale(state) ? ask : undefined
+  const openActions = canWrite && !isStale(state) ? setSubject : undefined
   const [sessions, setSessions] = useState<Readonly<Record<string, Session | undefined>>>({})
-  const place = useRoute()
-  const inside = survey?.clusters.some(({ name }) => name === place?.cluster) ? place : undefined
+  const route = useRoute()
+  const inside = survey?.clusters.some(({ name }) => name === route?.cluster) ? route : undefined
   return (
     <>
-      <Header state={state} place={inside} onAsk={onAsk} />
+      <Header state={state} route={inside} openActions={openActions} />
       {inside && (
         <main class="inside">
           <h2 class="unseen">{`Cluster ${inside.cluster}`}</h2>
-          <Inside
+          <ClusterPage
             key={inside.cluster}
             root={`/_understudy/v1/clusters/${encodeURIComponent(inside.cluster)}`}
-            place={inside}
+            route={inside}
             session={sessions[inside.cluster]}
             canWrite={canWrite}
-            onRootToken={canWrite ? () => askRootToken(inside.cluster) : undefined}
+            onRootToken={canWrite ? () => requestRootToken(inside.cluster) : undefined}
             onSession={(session) => setSessions((before) => ({ ...before, [inside.cluster]: session }))}
           />
         </main>
       )}
-      <Overview state={state} isHidden={inside !== undefined} onAsk={onAsk} />
-      {asked && survey && (
+      <Overview state={state} isHidden={inside !== undefined} openActions={openActions} />
+      {subject && survey && (
         <ActionDialog
-          title={asked.title}
-          only={asked.only && labAction(asked.only, survey.topology)}
-          menu={(survey.actions[asked.key] ?? []).map((one) => labAction(one, survey.topology))}
-          onClose={() => ask(undefined)}
+          title={subject.title}
+          only={subject.only && labAction(subject.only, survey.topology)}
+          menu={(survey.actions[subject.key] ?? []).map((one) => labAction(one, survey.topology))}
+          onClose={() => setSubject(undefined)}
         />
       )}
     </>
@@ -62,24 +63,24 @@ const App = () => {
 
 interface HeaderProps {
   readonly state: PageState
-  /** The open view of a cluster. */
-  readonly place: PageRoute | undefined
-  readonly onAsk: OnAsk
+  /** The open view of a cluster. Undefined on the overview. */
+  readonly route: PageRoute | undefined
+  readonly openActions: OpenActions
 }
 
-const Header = ({ state: { survey, connection, gone }, place, onAsk }: HeaderProps) => {
+const Header = ({ state: { survey, connection, gone }, route, openActions }: HeaderProps) => {
   const isGone = connection === 'live' && gone !== undefined
   return (
     <PageHeader
       name={survey?.lab ?? ''}
-      view={place && `${titleOf(place)} · ${place.cluster}`}
+      view={route && `${titleOf(route)} · ${route.cluster}`}
       detail={survey && survey.topology !== survey.lab ? survey.topology : ''}
-      look={isGone ? 'lost' : connection}
-      text={isGone ? 'No lab' : CONNECTION_TEXTS[connection]}
+      connection={isGone ? 'lost' : connection}
+      statusText={isGone ? 'No lab' : CONNECTION_TEXTS[connection]}
     >
       {survey && (
         <nav class="clusters" aria-label="Clusters">
-          <a href="#/" aria-current={place === undefined ? 'page' : undefined}>
+          <a href="#/" aria-current={route === undefined ? 'page' : undefined}>
             All clusters
           </a>
           <span class="soft" aria-hidden="true">
@@ -89,7 +90,7 @@ const Header = ({ state: { survey, connection, gone }, place, onAsk }: HeaderPro
             <a
               key={name}
               href={hashOf({ cluster: name, view: FIRST_VIEW, item: '' })}
-              aria-current={name === place?.cluster ? 'page' : undefined}
+              aria-current={name === route?.cluster ? 'page' : undefined}
             >
               <span class="unseen">Cluster </span>
               {name}
@@ -97,52 +98,60 @@ const Header = ({ state: { survey, connection, gone }, place, onAsk }: HeaderPro
           ))}
         </nav>
       )}
-      {onAsk && (
-        <Button class="of-lab" label="Drill, snapshot, reset …" onClick={() => onAsk({ key: 'lab', title: 'Lab' })} />
+      {openActions && (
+        <Button class="of-lab" label="Lab actions …" onClick={() => openActions({ key: 'lab', title: 'Lab' })} />
       )}
     </PageHeader>
   )
 }
 
-const OWN = { cluster: 'server', view: FIRST_VIEW, item: '' } as const
-const OVERVIEW = { cluster: 'overview', view: 'all', item: '' } as const
+/** Routes of the page of a server, which has only these two values of `cluster`. */
+const SERVER_ROUTE = { cluster: 'server', view: FIRST_VIEW, item: '' } as const
+const OVERVIEW_ROUTE = { cluster: 'overview', view: 'all', item: '' } as const
 
+/** The page that a server serves below `/ui/`: its own cluster, and the clusters that it replicates with. */
 const ServerPage = () => {
   const [session, setSession] = useState<Session | undefined>()
-  const place = useRoute() ?? OWN
-  const [state, dispatch] = useReducer(reduce, BEGIN)
+  const route = useRoute() ?? SERVER_ROUTE
+  const [state, dispatch] = useReducer(reduce, INITIAL_STATE)
   // Connects before the first paint, so that the first message arrives sooner.
   useLayoutEffect(() => connectToServer(dispatch), [])
-  const isOverview = place.cluster === OVERVIEW.cluster
-  const anyone = useMemo(() => ({ ...NO_CLUSTER, ask: apiAt('') }), [])
+  const isOverview = route.cluster === OVERVIEW_ROUTE.cluster
+  const withoutToken = useMemo(() => ({ ...NO_CLUSTER, ask: apiAt('') }), [])
   return (
-    <ClusterProvider value={anyone}>
-      <ServerHeader place={place} />
+    <ClusterProvider value={withoutToken}>
+      <ServerHeader route={route} />
       <main class="inside" hidden={isOverview}>
         <h2 class="unseen">This cluster</h2>
-        <Inside root="" place={isOverview ? OWN : place} session={session} canWrite onSession={setSession} />
+        <ClusterPage
+          root=""
+          route={isOverview ? SERVER_ROUTE : route}
+          session={session}
+          canWrite
+          onSession={setSession}
+        />
       </main>
-      <Overview state={state} isHidden={!isOverview} onAsk={undefined} />
+      <Overview state={state} isHidden={!isOverview} openActions={undefined} />
     </ClusterProvider>
   )
 }
 
-const ServerHeader = ({ place }: { readonly place: PageRoute }) => {
-  const isOverview = place.cluster === OVERVIEW.cluster
-  const { value = {}, error } = useRead(get('sys/seal-status'), LOOK_MS)
+const ServerHeader = ({ route }: { readonly route: PageRoute }) => {
+  const isOverview = route.cluster === OVERVIEW_ROUTE.cluster
+  const { value = {}, error } = useRead(get('sys/seal-status'), STATUS_INTERVAL_MS)
   return (
     <PageHeader
       name={textOf(value, 'cluster_name')}
-      view={isOverview ? 'Topology and events' : titleOf(place)}
+      view={isOverview ? 'Topology and events' : titleOf(route)}
       detail={textOf(value, 'version')}
-      look={error === '' ? 'live' : 'lost'}
-      text={error === '' ? 'Live' : `${error}; retrying`}
+      connection={error === '' ? 'live' : 'lost'}
+      statusText={error === '' ? 'Live' : `${error}; retrying`}
     >
       <nav class="clusters" aria-label="Pages of this server">
-        <a href={hashOf(OWN)} aria-current={isOverview ? undefined : 'page'}>
+        <a href={hashOf(SERVER_ROUTE)} aria-current={isOverview ? undefined : 'page'}>
           This cluster
         </a>
-        <a href={hashOf(OVERVIEW)} aria-current={isOverview ? 'page' : undefined}>
+        <a href={hashOf(OVERVIEW_ROUTE)} aria-current={isOverview ? 'page' : undefined}>
           Topology and events
         </a>
       </nav>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { OnAsk } from './actions/lab-actions.js'
+import type { OpenActions } from './actions/lab-actions.js'
 import { Cards } from './actions/cards.js'
 import { Jobs } from './actions/jobs.js'
 import { CurvesView } from './curves/curve.js'
@@ -12,16 +12,17 @@ import { Timeline } from './timeline/timeline.js'
 interface PageHeaderProps {
   /** Name of the lab or the server. Empty if unknown. */
   readonly name: string
+  /** The topology of the lab, or the version of the server. Empty if unknown. */
   readonly detail: string
-  /** The title of the open view. Undefined for the first view. */
+  /** The title of the open view. Undefined on the overview of a lab. */
   readonly view?: string | undefined
-  readonly look: PageState['connection']
-  readonly text: string
+  readonly connection: PageState['connection']
+  readonly statusText: string
   readonly children: ComponentChildren
 }
 
-/** The header of a page: its name, its parts, and whether its data is current. */
-export const PageHeader = ({ name, detail, view = '', look, text, children }: PageHeaderProps) => {
+/** The header of a page: name, navigation (`children`) and connection state. Also sets the title of the browser tab. */
+export const PageHeader = ({ name, detail, view = '', connection, statusText, children }: PageHeaderProps) => {
   useEffect(() => {
     document.title = [view, name, 'Understudy'].filter(Boolean).join(' · ')
   }, [view, name])
@@ -33,8 +34,8 @@ export const PageHeader = ({ name, detail, view = '', look, text, children }: Pa
         {detail !== '' && <span class="topology"> {detail}</span>}
       </h1>
       {children}
-      <p class={`connection ${look}`} role="status">
-        <span aria-hidden="true">{look === 'live' ? '●' : '○'}</span> {text}
+      <p class={`connection ${connection}`} role="status">
+        <span aria-hidden="true">{connection === 'live' ? '●' : '○'}</span> {statusText}
       </p>
     </header>
   )
@@ -44,27 +45,27 @@ interface OverviewProps {
   readonly state: PageState
   /** Hides the overview but keeps its state. */
   readonly isHidden: boolean
-  readonly onAsk: OnAsk
+  readonly openActions: OpenActions
 }
 
-/** All clusters: the topology diagram, the curves and the timeline. */
-export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
-  const { survey, events, samples, works } = state
+/** All clusters: the topology diagram, the charts, the jobs and the timeline. */
+export const Overview = ({ state, isHidden, openActions }: OverviewProps) => {
+  const { survey, events, samples, jobs } = state
   const names = survey?.clusters.map(({ name }) => name).join('\n') ?? ''
-  // Unchanged parts are not rendered again with each survey.
+  // A survey arrives every second. The memoized parts are rendered again only if their own input changes.
   const timeline = useMemo(
     () => <Timeline events={events} clusters={names === '' ? [] : names.split('\n')} hasEvents={survey?.hasEvents} />,
     [events, names, survey?.hasEvents],
   )
-  const done = useMemo(() => <Jobs works={works} />, [works])
+  const jobList = useMemo(() => <Jobs jobs={jobs} />, [jobs])
   return (
     <main hidden={isHidden}>
       <section aria-labelledby="diagram-title">
         <h2 id="diagram-title" class="unseen">
           Clusters
         </h2>
-        <Verdict state={state} />
-        {survey && <Diagram survey={survey} isStale={isStale(state)} onAsk={onAsk} />}
+        <OverallStatus state={state} />
+        {survey && <Diagram survey={survey} isStale={isStale(state)} openActions={openActions} />}
         {survey && !isStale(state) && survey.problems.length > 1 && (
           <ul class="problems" aria-label="Other problems">
             {survey.problems.slice(1).map((text) => (
@@ -79,8 +80,8 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
         {survey && <ClusterTable survey={survey} />}
       </section>
       <div class="side">
-        {survey && <Cards survey={survey} onAsk={onAsk} />}
-        {done}
+        {survey && <Cards survey={survey} openActions={openActions} />}
+        {jobList}
         {timeline}
       </div>
     </main>
@@ -88,7 +89,7 @@ export const Overview = ({ state, isHidden, onAsk }: OverviewProps) => {
 }
 
 /** The overall status. Screen readers announce its changes. */
-const Verdict = ({ state: { survey, gone, connection } }: { readonly state: PageState }) => {
+const OverallStatus = ({ state: { survey, gone, connection } }: { readonly state: PageState }) => {
   const [first, ...more] = gone === undefined ? (survey?.problems ?? []) : [gone]
   if (!survey && gone === undefined) return <p class="verdict">Loading …</p>
   if (connection !== 'live') return <p class="verdict">Connection lost. This is the last known state.</p>

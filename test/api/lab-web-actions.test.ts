@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeOwnApi } from '../../src/server/own-api/document.js'
 import type { PageAction, PageChoices, PagePlan } from '../../src/lab/web/page-facts.js'
-import type { PageWork } from '../../src/lab/web/page-work.js'
+import type { PageJob } from '../../src/lab/web/page-job.js'
 import { findMismatch, type Schema } from '../support/json-schema.js'
 import { LabHome } from '../support/lab-home.js'
 import { ask, Listener, type PageAnswer } from '../support/page-client.js'
@@ -55,12 +55,12 @@ const take = async <T>(method: string, at: string, body?: unknown): Promise<T> =
 }
 
 /** Waits for the final result of an action. */
-const endOf = async ({ id }: PageWork): Promise<PageWork> => {
+const endOf = async ({ id }: PageJob): Promise<PageJob> => {
   await until(() => listener.jobs.get(id)?.state !== 'running' && listener.jobs.has(id))
-  return listener.jobs.get(id) as PageWork
+  return listener.jobs.get(id) as PageJob
 }
-const run = async (action: PageAction): Promise<PageWork> => endOf(await take<PageWork>('POST', '', action))
-const done = async (action: PageAction): Promise<PageWork> => {
+const run = async (action: PageAction): Promise<PageJob> => endOf(await take<PageJob>('POST', '', action))
+const done = async (action: PageAction): Promise<PageJob> => {
   const work = await run(action)
   expect(work, work.outcome).toMatchObject({ state: 'done' })
   return work
@@ -102,7 +102,7 @@ describe('who may do something', () => {
         expect((await send('POST', at, cut, headers)).status, JSON.stringify(headers)).toBe(status)
     expect(await send('PUT', '', cut)).toMatchObject({ status: 405 })
     expect(await send('POST', '/none', cut)).toMatchObject({ status: 404 })
-    expect((await home.run('fault', 'ls')).stderr).toContain('there are no faults')
+    expect((await home.run('fault', 'ls')).stderr).toContain('there are no active faults')
     expect(listener.jobs.size).toBe(0)
   })
 
@@ -310,7 +310,7 @@ describe('what is done', () => {
   })
 
   it('the lab page shows a drill step by step, and a second action waits', async () => {
-    const begun = await take<PageWork>('POST', '', { verb: 'drill', clusters: [], name: 'dr-failover' })
+    const begun = await take<PageJob>('POST', '', { verb: 'drill', clusters: [], name: 'dr-failover' })
     for (const verb of ['reset', 'drill'] as const)
       expect(await send('POST', '', { verb, clusters: [], name: 'pr-promote' })).toMatchObject({
         status: 409,
@@ -327,12 +327,12 @@ describe('what is done', () => {
   })
 
   it('a browser can stop a drill and no other action', async () => {
-    const begun = await take<PageWork>('POST', '', { verb: 'drill', clusters: [], name: 'dr-failover' })
+    const begun = await take<PageJob>('POST', '', { verb: 'drill', clusters: [], name: 'dr-failover' })
     await until(() => listener.jobs.get(begun.id)?.drill?.steps.some(({ state }) => state === 'running') === true)
     expect(await send('DELETE', `/${begun.id}`)).toMatchObject({ status: 204, text: '' })
     expect(await endOf(begun)).toMatchObject({ state: 'stopped' })
     expect(await send('DELETE', `/${begun.id}`)).toMatchObject({ status: 400 })
-    const reset = await take<PageWork>('POST', '', { verb: 'reset', clusters: [] })
+    const reset = await take<PageJob>('POST', '', { verb: 'reset', clusters: [] })
     expect(await send('DELETE', `/${reset.id}`)).toMatchObject({
       status: 400,
       text: expect.stringContaining('intermediate'),

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { PageCluster, PageEvent, PageNode, PageSurvey } from '../../src/lab/web/page-facts.js'
-import type { PageWork } from '../../src/lab/web/page-work.js'
+import type { PageJob } from '../../src/lab/web/page-job.js'
 import { BrowserPage } from '../support/browser-page.js'
 import { hostile, serveHostilePage } from '../support/hostile-page.js'
 import { LabHome } from '../support/lab-home.js'
@@ -65,7 +65,7 @@ const eventOf = (texts: (note: string) => string): PageEvent => ({
   ...{ text: texts('event'), command: texts('command'), step: { name: texts('step'), phase: 'running' } },
 })
 
-const workOf = (texts: (note: string) => string): PageWork => ({
+const workOf = (texts: (note: string) => string): PageJob => ({
   ...{ id: 1, title: texts('title'), command: texts('line'), state: 'failed', outcome: texts('outcome') },
   ...{ lines: [{ kind: 'call', text: texts('call') }], tookMs: 5, canBeStopped: false },
   drill: {

@@ -166,7 +166,7 @@ describe('actions on the lab page', () => {
   })
 
   const saveSnapshot = async (name: string) => {
-    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Lab actions …')
     await lab.press('Save a snapshot …')
     await lab.see('dialog input:focus')
     await lab.page.keyboard.type(name)
@@ -174,7 +174,7 @@ describe('actions on the lab page', () => {
     await seeJob('done', `${name}.snapshot`)
   }
   const loadSnapshot = async (name: string) => {
-    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Lab actions …')
     await lab.press('Load a snapshot …')
     await lab.page.locator('dialog select').selectOption(name)
     await lab.press('Load')
@@ -183,7 +183,7 @@ describe('actions on the lab page', () => {
 
   it('the lab page saves a snapshot, resets the lab and loads a snapshot', async () => {
     await saveSnapshot('over')
-    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Lab actions …')
     await lab.press('Reset …')
     await lab.press('Reset')
     await seeJob('done', 'the lab was reset')
@@ -200,14 +200,14 @@ describe('actions on the lab page', () => {
   it('the lab page shows hostile snapshot names as text', async () => {
     const name = '<img src=x onerror="document.title=1">'
     writeFileSync(path.join(lab.home.directory, 'understudy', 'snapshots', `${name}.snapshot`), '')
-    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Lab actions …')
     await lab.press('Load a snapshot …')
     await lab.page.locator('dialog select').selectOption(name)
     expect(await lab.page.locator('dialog option').allTextContents()).toContain(name)
     await lab.see('[role=alert]:has-text("letters, digits")')
     await lab.page.keyboard.press('Escape')
     await isClosed()
-    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Lab actions …')
     await lab.press('Save a snapshot …')
     await lab.see('dialog input:focus')
     await lab.page.keyboard.type('begin')
@@ -220,7 +220,7 @@ describe('actions on the lab page', () => {
   it('the lab page runs a drill to its verdict on a narrow screen', async () => {
     lab.size = NARROW
     await lab.page.setViewportSize(NARROW)
-    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Lab actions …')
     await lab.press('Run a drill …')
     const drill = /^dr-failover topology pr-dr, about \d+ s The primary is lost without warning/
     await lab.page.getByRole('radio', { name: drill }).check()

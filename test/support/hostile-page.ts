@@ -3,7 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import type { PageEvent, PageSurvey } from '../../src/lab/web/page-facts.js'
-import type { PageWork } from '../../src/lab/web/page-work.js'
+import type { PageJob } from '../../src/lab/web/page-job.js'
 import { PAGE_HEADERS } from '../../src/server/page-files.js'
 
 /** Texts that run a script or send a request if a page treats them as markup. `note` identifies the position. */
@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
 interface Messages {
   readonly survey: PageSurvey
   readonly events: readonly PageEvent[]
-  readonly work?: PageWork
+  readonly work?: PageJob
 }
 
 /** Serves the built page with its own security policy, and sends it data of a test, also data that no lab accepts. */

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import type { PageEvent, PageSurvey } from '../../src/lab/web/page-facts.js'
-import type { PageWork } from '../../src/lab/web/page-work.js'
+import type { PageJob } from '../../src/lab/web/page-job.js'
 
 export interface PageAnswer {
   readonly status: number
@@ -41,7 +41,7 @@ export class Listener implements Disposable {
   gone: { reason: string } | undefined
   readonly events: PageEvent[] = []
   /** The last state of each job, by its ID. */
-  readonly jobs = new Map<number, PageWork>()
+  readonly jobs = new Map<number, PageJob>()
   text = ''
   #rest = ''
   readonly #request: http.ClientRequest
@@ -66,7 +66,7 @@ export class Listener implements Disposable {
       const value = JSON.parse(fields.get('data') ?? '{}')
       if (fields.get('event') === 'survey') this.survey = value
       if (fields.get('event') === 'gone') this.gone = value
-      if (fields.get('event') === 'work') this.jobs.set((value as PageWork).id, value as PageWork)
+      if (fields.get('event') === 'work') this.jobs.set((value as PageJob).id, value as PageJob)
       if (fields.get('event') === 'events') this.events.push(...value)
     }
   }

@@ -223,7 +223,7 @@ interface PageDrillChoice {
  * Names of the messages to the page. Their JSON data:
  * - `survey`: PageSurvey
  * - `events`: PageEvents
- * - `work`: a new or changed PageWork
+ * - `work`: a new or changed PageJob
  * - `gone`: the reason why there is no lab
  * - `full`: the reason why no more pages can connect
  * - `reset`: none

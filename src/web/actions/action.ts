@@ -4,8 +4,9 @@ import { addressOf, type Call, type Json, listOf, partOf } from '../parts/api.js
 
 interface PickOption {
   readonly name: string
-  /** Its properties, and a description. */
+  /** Short properties, for example the topology and the duration of a drill. */
   readonly facts?: string
+  /** The purpose in one or two sentences. */
   readonly about?: string
 }
 
@@ -13,14 +14,15 @@ export interface Field {
   readonly name: string
   readonly label: string
   /**
-   * `lines`: one entry per line. `json`: sent as written. A `secret` is hidden during input and never part of a command
-   * line. `force`: a checkbox below the plan. `pick`: an option that the user must choose.
+   * `check`: a checkbox. `force`: a checkbox below the plan. `choice`: one of `choices`. `pick`: one of `groups`,
+   * without an initial value. `lines`: a list with one entry per line. `json`: an object that is sent as written.
+   * `long`: a text of several lines. `secret`: a text that is hidden during input and omitted from command lines.
    */
   readonly kind:
     | ('text' | 'secret' | 'number' | 'milliseconds' | 'check' | 'force')
     | ('choice' | 'pick' | 'lines' | 'json' | 'long')
   readonly initial?: string
-  /** Names, or values with their labels. */
+  /** The values of a `choice`, with their labels if the labels differ. */
   readonly choices?: readonly (string | readonly [value: string, label: string])[]
   /** The options of a `pick`. Undefined until they are loaded. */
   readonly groups?: readonly { readonly label: string; readonly options: readonly PickOption[] }[]
@@ -33,15 +35,15 @@ export interface Field {
 /** Values by field name. A checkbox has `true` or an empty text. */
 export type Values = Readonly<Record<string, string>>
 
-/** What an action would do with an input. `what`: a label for the command, if the command is too long as a label. */
+/** The effect of an action with the present input. `what`: accessible name of the command (default: the command). */
 export type Plan = Partial<PagePlan> & Pick<PagePlan, 'isDestructive'> & { readonly what?: string }
 
-/** An action of the page. Its dialog asks for the input, shows the plan, runs it and shows the response. */
+/** An action of the page. Its dialog asks for the input, shows the plan, runs the action and shows the response. */
 export interface Action {
   readonly label: string
   /** The title of the dialog. */
   readonly title: string
-  /** The label of the button that runs it. */
+  /** The label of the button that runs the action. */
   readonly verb: string
   readonly fields?: readonly Field[]
   /** Loads the fields whose options only the server knows. */
@@ -51,7 +53,7 @@ export interface Action {
   readonly isAtOnce?: boolean
   /** True if the dialog shows no response, because the page shows the result. */
   readonly isQuiet?: true
-  /** Undefined if input is missing. Rejects with the reason if the action is not possible. */
+  /** Returns undefined if input is missing. Rejects with the reason if the action is not possible. */
   readonly plan: (values: Values) => Plan | Promise<Plan> | undefined
   /** Resolves with the response. Rejects with an Error whose message can be shown to the user. */
   readonly run: (values: Values) => Promise<Json>
@@ -61,9 +63,9 @@ export interface Action {
 export interface ApiAction extends Pick<Action, 'label' | 'fields' | 'consequence' | 'isQuiet'> {
   readonly method: 'POST' | 'DELETE'
   readonly path: string
-  /** Sent in addition to the input. */
+  /** Fields of the body in addition to the input. */
   readonly fixed?: Readonly<Record<string, unknown>>
-  /** The name of a JSON field that is the whole body. */
+  /** The name of the JSON field whose value is the whole body. */
   readonly bodyField?: string
   readonly isDestructive?: true
 }
@@ -77,6 +79,7 @@ export const post = (label: string, path: string, options: Options = {}): ApiAct
   ...options,
 })
 
+/** Returns an action that asks for confirmation, because it removes data or changes a role. */
 export const destroy = (label: string, path: string, consequence: string, options: Options = {}): ApiAction =>
   post(label, path, { consequence, isDestructive: true, ...options })
 
@@ -98,7 +101,7 @@ export const field = (kind: Field['kind'], name: string, label: string, options:
 export const required = (kind: Field['kind'], name: string, label: string, initial = ''): Field =>
   field(kind, name, label, { isRequired: true, initial })
 
-/** `ask` sends the request. `of`: the object of the action, for the title. */
+/** Returns the action for the dialog. `ask` sends the request. `of`: the object of the action, for the title. */
 export const toAction = (action: ApiAction, ask: (call: Call) => Promise<Json>, of = ''): Action => ({
   ...action,
   title: `${verbOf(action)} ${of}`.trim(),
@@ -111,7 +114,7 @@ export const toAction = (action: ApiAction, ask: (call: Call) => Promise<Json>, 
   run: async (values) => ask(callOf(action, values)),
 })
 
-/** A label ends with an ellipsis if a dialog follows. */
+/** Returns the label without the ellipsis, which only announces a dialog. */
 const verbOf = ({ label }: ApiAction): string => label.replace(' …', '')
 
 export const initialValues = ({ fields = [] }: Pick<Action, 'fields'>): Values =>
@@ -119,7 +122,7 @@ export const initialValues = ({ fields = [] }: Pick<Action, 'fields'>): Values =
 
 const inPath = (path: string, name: string): boolean => path.includes(`{${name}}`)
 
-/** Fills a path. Values come from users, so placeholders inside a value are not replaced. */
+/** Replaces the `{name}` placeholders of a path in one pass, so that a value can contain the text `{name}`. */
 const fill = (path: string, values: Values): string =>
   path.replace(/\{(\w+)\}/g, (whole, name: string) => values[name]?.trim() ?? whole)
 
@@ -170,7 +173,7 @@ export const callOf = (action: ApiAction, values: Values): Call => {
   return { method: action.method, path: fill(action.path, values), ...(body === undefined ? {} : { body }) }
 }
 
-/** Returns the equivalent shell line, without secrets. Throws like `callOf`. */
+/** Returns the equivalent `curl` command without secrets. Throws if an input is missing or invalid. */
 export const lineOf = (action: ApiAction, values: Values): string => {
   const secrets = (action.fields ?? []).filter(({ kind, name }) => isSecret(kind) && (values[name] ?? '') !== '')
   const shown = { ...values, ...Object.fromEntries(secrets.map(({ name, kind }) => [name, placeholderFor(kind)])) }
@@ -179,7 +182,7 @@ export const lineOf = (action: ApiAction, values: Values): string => {
   return `curl -X ${call.method} -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"${shellWord(addressOf(call))}${data}`
 }
 
-/** Returns no line until the input is complete. */
+/** Returns the equivalent command; an empty object while the input is incomplete. */
 const findLine = (action: ApiAction, values: Values): Pick<Plan, 'command'> => {
   try {
     return { command: lineOf(action, values) }
@@ -193,33 +196,35 @@ const isSecret = (kind: Field['kind']): boolean => kind === 'secret' || kind ===
 
 const placeholderFor = (kind: Field['kind']): string => (kind === 'json' ? '{"...":"..."}' : '...')
 
-interface AnswerRow {
+interface ResponseRow {
   readonly name: string
   readonly value: string
   readonly isSecret: boolean
 }
 
+/** Names of response fields whose values are hidden, and exceptions. */
 const SECRETS = /token|secret_id$|password|key|otp/
 const NO_SECRETS = /accessor|ttl|num_uses|type|public/
 
-const rowOf = (name: string, value: unknown): AnswerRow => ({
+const rowOf = (name: string, value: unknown): ResponseRow => ({
   name,
   value: typeof value === 'string' ? value : JSON.stringify(value),
   isSecret: SECRETS.test(name) && !NO_SECRETS.test(name),
 })
 
-const rowsOf = (part: Json, names = Object.keys(part)): AnswerRow[] =>
+const rowsOf = (part: Json, names = Object.keys(part)): ResponseRow[] =>
   names.flatMap((name) => {
     const value = part[name]
     return value === null || value === undefined || value === '' ? [] : [rowOf(name, value)]
   })
 
+/** Fields that are part of every response, and no result of an action. */
 const ENVELOPE = new Set(
   'request_id lease_id renewable lease_duration data wrap_info warnings auth mount_type'.split(' '),
 )
 
-/** Returns the relevant lines of an action's response; empty if it contains none. */
-export const answerRows = (json: Json): readonly AnswerRow[] => [
+/** Returns the results in the response of an action; empty if there are none. */
+export const responseRows = (json: Json): readonly ResponseRow[] => [
   ...rowsOf(partOf(json, 'wrap_info'), ['token', 'ttl']),
   ...rowsOf(partOf(json, 'auth'), ['client_token', 'accessor', 'policies', 'lease_duration']),
   ...rowsOf(partOf(json, 'data')),

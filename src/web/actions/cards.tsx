@@ -1,21 +1,21 @@
 import type { PageLosses, PageSurvey } from '../../lab/web/page-facts.js'
 import { Button } from '../parts/inputs.js'
 import { CommandLine } from '../parts/text.js'
-import type { OnAsk } from './lab-actions.js'
+import type { OpenActions } from './lab-actions.js'
 
 interface CardsProps {
   readonly survey: PageSurvey
-  readonly onAsk: OnAsk
+  readonly openActions: OpenActions
 }
 
 /** The clusters that need attention after a failover: former primaries that can rejoin, and clusters with losses. */
-export const Cards = ({ survey: { clusters, losses, actions }, onAsk }: CardsProps) => (
+export const Cards = ({ survey: { clusters, losses, actions }, openActions }: CardsProps) => (
   <>
     {clusters.map((cluster) => {
       const { name, dr, isFenced } = cluster
-      const isFormer = dr.mode === 'secondary' || isFenced === true
-      const offered = isFormer && onAsk ? (actions[`cluster ${name}`] ?? []) : []
-      const rejoins = offered.filter(({ action }) => action.verb === 'rejoin')
+      const isFormerPrimary = dr.mode === 'secondary' || isFenced === true
+      const available = isFormerPrimary && openActions ? (actions[`cluster ${name}`] ?? []) : []
+      const rejoins = available.filter(({ action }) => action.verb === 'rejoin')
       const lost = losses.find((one) => one.cluster === name)
       if (rejoins.length === 0 && !lost) return null
       return (
@@ -27,7 +27,7 @@ export const Cards = ({ survey: { clusters, losses, actions }, onAsk }: CardsPro
               key={only.label}
               class="main"
               label={`${only.title} …`}
-              onClick={() => onAsk?.({ key: `cluster ${name}`, title: `Cluster ${name}`, only })}
+              onClick={() => openActions?.({ key: `cluster ${name}`, title: `Cluster ${name}`, only })}
             />
           ))}
           {lost && <Losses losses={lost} />}

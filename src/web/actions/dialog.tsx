@@ -2,18 +2,18 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'pr
 import type { Json } from '../parts/api.js'
 import { Button, useTask } from '../parts/inputs.js'
 import { Facts } from '../parts/table.js'
-import { CommandLine, Secret, ShellLine, Shown } from '../parts/text.js'
-import { type Action, answerRows, initialValues, type Plan, type Values, warningsOf } from './action.js'
+import { CommandLine, Secret, ShellLine, CopyableValue } from '../parts/text.js'
+import { type Action, responseRows, initialValues, type Plan, type Values, warningsOf } from './action.js'
 import { FieldInput } from './field-input.js'
 
 interface DialogProps {
   /** The only action. Absent if the user chooses one from the menu. */
   readonly only?: Action | undefined
   readonly menu?: readonly Action[]
-  /** The title of the menu. */
+  /** The title of the dialog while it shows the menu. */
   readonly title?: string
   /** Called with the response. */
-  readonly onDone?: ((answer: Json) => void) | undefined
+  readonly onDone?: ((response: Json) => void) | undefined
   readonly onClose: () => void
 }
 
@@ -25,20 +25,20 @@ export const ActionDialog = ({ only, menu = [], title = '', onDone, onClose }: D
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
   const [chosen, setChosen] = useState<Action | undefined>()
-  const [answer, setAnswer] = useState<Json | undefined>()
+  const [response, setResponse] = useState<Json | undefined>()
   useEffect(() => element.current?.showModal(), [])
   const close = () => element.current?.close()
   const action = only ?? chosen
   const done = (json: Json) => {
     onDone?.(json)
-    if (action?.isQuiet || answerRows(json).length + warningsOf(json).length === 0) close()
-    else setAnswer(json)
+    if (action?.isQuiet || responseRows(json).length + warningsOf(json).length === 0) close()
+    else setResponse(json)
   }
   return (
     <dialog ref={element} aria-labelledby={id} onClose={onClose}>
       <h2 id={id}>{action?.title ?? title}</h2>
-      {answer && <Answer answer={answer} onClose={close} />}
-      {!answer && action && (
+      {response && <ResponseView response={response} onClose={close} />}
+      {!response && action && (
         <ActionForm
           action={action}
           back={only ? 'Cancel' : 'Back'}
@@ -72,7 +72,7 @@ interface FormProps {
   /** The label of the button that leaves the form. */
   readonly back: string
   readonly onBack: () => void
-  readonly onDone: (answer: Json) => void
+  readonly onDone: (response: Json) => void
 }
 
 const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
@@ -88,9 +88,9 @@ const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
   }, [fields])
   useEffect(() => void action.load?.().then(setFields, (error: Error) => setProblem(error.message)), [])
   const run = () => runTask(action.run(values), onDone)
-  const { plan, shown, isAsking } = usePlan(action, values, (found) => {
-    setProblem(found instanceof Error ? found.message : '')
-    if (!(found instanceof Error) && action.isAtOnce && !found.isDestructive) run()
+  const { plan, shown, isLoading } = usePlan(action, values, (result) => {
+    setProblem(result instanceof Error ? result.message : '')
+    if (!(result instanceof Error) && action.isAtOnce && !result.isDestructive) run()
   })
   const inputs = (isForce: boolean) =>
     fields
@@ -118,7 +118,7 @@ const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
         {inputs(false)}
       </fieldset>
       {shown && <PlanView plan={shown} />}
-      {isAsking && !shown && problem === '' && <p>Loading the plan …</p>}
+      {isLoading && !shown && problem === '' && <p>Loading the plan …</p>}
       {inputs(true)}
       <p role="alert" class="error">
         {problem}
@@ -134,30 +134,30 @@ const ActionForm = ({ action, back, onBack, onDone }: FormProps) => {
 }
 
 /**
- * Plans an action again whenever the input changes. The previous plan is shown until the response arrives. `onAnswer`
- * receives only plans from the server.
+ * Plans an action again whenever the input changes. `plan`: the plan of the present input; undefined until it is known.
+ * `shown`: also the previous plan until then. `onPlan` receives each plan, or its error, that a server returns.
  */
-const usePlan = (action: Action, values: Values, onAnswer: (answer: Plan | Error) => void) => {
-  const [answered, setAnswered] = useState<{ readonly of: unknown; readonly plan: Plan } | undefined>()
-  const made = useMemo(() => action.plan(values), [values])
+const usePlan = (action: Action, values: Values, onPlan: (result: Plan | Error) => void) => {
+  const [received, setReceived] = useState<{ readonly of: unknown; readonly plan: Plan } | undefined>()
+  const planned = useMemo(() => action.plan(values), [values])
   useLayoutEffect(() => {
-    if (!(made instanceof Promise)) {
-      setAnswered(undefined)
+    if (!(planned instanceof Promise)) {
+      setReceived(undefined)
       return undefined
     }
     let isOver = false
-    const take = (answer: Plan | Error) => {
+    const settle = (result: Plan | Error) => {
       if (isOver) return
-      setAnswered(answer instanceof Error ? undefined : { of: made, plan: answer })
-      onAnswer(answer)
+      setReceived(result instanceof Error ? undefined : { of: planned, plan: result })
+      onPlan(result)
     }
-    made.then(take, take)
+    planned.then(settle, settle)
     return () => {
       isOver = true
     }
-  }, [made])
-  if (!(made instanceof Promise)) return { plan: made, shown: made, isAsking: false }
-  return { plan: answered?.of === made ? answered.plan : undefined, shown: answered?.plan, isAsking: true }
+  }, [planned])
+  if (!(planned instanceof Promise)) return { plan: planned, shown: planned, isLoading: false }
+  return { plan: received?.of === planned ? received.plan : undefined, shown: received?.plan, isLoading: true }
 }
 
 /** Shows the consequences of an action, and the equivalent shell lines. */
@@ -183,20 +183,20 @@ const PlanView = ({ plan: { consequence, command, what, steps = [] } }: { readon
 }
 
 /** Shows a response until the user closes it. */
-export const Answer = ({ answer, onClose }: { readonly answer: Json; readonly onClose: () => void }) => {
+export const ResponseView = ({ response, onClose }: { readonly response: Json; readonly onClose: () => void }) => {
   const close = useRef<HTMLButtonElement>(null)
   useEffect(() => close.current?.focus(), [])
   return (
     <div role="status">
-      {warningsOf(answer).map((text) => (
+      {warningsOf(response).map((text) => (
         <p key={text} class="consequence">
           {text}
         </p>
       ))}
       <Facts
-        facts={answerRows(answer).map(({ name, value, isSecret }) => [
+        facts={responseRows(response).map(({ name, value, isSecret }) => [
           name,
-          isSecret ? <Secret what={name} value={value} /> : <Shown what={name} value={value} />,
+          isSecret ? <Secret what={name} value={value} /> : <CopyableValue what={name} value={value} />,
         ])}
       />
       <p class="buttons">

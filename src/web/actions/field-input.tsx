@@ -20,7 +20,7 @@ export const FieldInput = ({ field, value, onChange }: FieldInputProps) => {
         {field.label}
         {field.isRequired && <span class="needed"> *</span>}
       </label>
-      <Input field={field} value={value} onChange={onChange} place={{ id, ...hint }} />
+      <Input field={field} value={value} onChange={onChange} attributes={{ id, ...hint }} />
       {field.hint && (
         <span class="hint" id={`${id}-hint`}>
           {field.hint}
@@ -30,7 +30,7 @@ export const FieldInput = ({ field, value, onChange }: FieldInputProps) => {
   )
 }
 
-/** The options of a field with their descriptions, grouped. */
+/** The options of a `pick` with their descriptions, in groups. */
 const OptionList = ({ field: { name, label, groups = [] }, value, onChange }: FieldInputProps) => (
   <div class="options" role="radiogroup" aria-label={label}>
     {groups
@@ -59,8 +59,8 @@ const OptionList = ({ field: { name, label, groups = [] }, value, onChange }: Fi
 )
 
 interface InputProps extends FieldInputProps {
-  /** The attributes that connect the input with its label. */
-  readonly place: { readonly id: string; readonly 'aria-describedby'?: string }
+  /** The attributes that connect the input with its label and its hint. */
+  readonly attributes: { readonly id: string; readonly 'aria-describedby'?: string }
 }
 
 /** Disables autofill, spell checking and automatic capitalization, because input may be secret. */
@@ -76,23 +76,23 @@ const Input = ({
   field: { kind, choices = [], groups, none = 'None available' },
   value,
   onChange,
-  place,
+  attributes,
 }: InputProps) => {
   const onInput = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
     onChange(currentTarget.value)
   if (kind === 'check' || kind === 'force')
     return (
       <input
-        {...place}
+        {...attributes}
         type="checkbox"
         checked={value === 'true'}
         onChange={({ currentTarget }) => onChange(currentTarget.checked ? 'true' : '')}
       />
     )
-  if (kind === 'choice') return <Chooser {...place} value={value} options={choices} onChoose={onChange} />
+  if (kind === 'choice') return <Chooser {...attributes} value={value} options={choices} onChoose={onChange} />
   if (kind === 'pick')
     return (
-      <Chooser {...place} required disabled={!groups} value={value} options={[]} onChoose={onChange}>
+      <Chooser {...attributes} required disabled={!groups} value={value} options={[]} onChoose={onChange}>
         <option value="">{groups?.every(({ options }) => options.length === 0) ? none : 'Choose …'}</option>
         {groups?.map(({ label, options }) => (
           <optgroup key={label} label={label}>
@@ -106,8 +106,8 @@ const Input = ({
       </Chooser>
     )
   if (kind === 'lines' || kind === 'json' || kind === 'long')
-    return <textarea {...place} {...QUIET} rows={kind === 'lines' ? 3 : 8} value={value} onInput={onInput} />
-  return <input {...place} {...QUIET} {...(INPUTS[kind] ?? { type: 'text' })} value={value} onInput={onInput} />
+    return <textarea {...attributes} {...QUIET} rows={kind === 'lines' ? 3 : 8} value={value} onInput={onInput} />
+  return <input {...attributes} {...QUIET} {...(INPUTS[kind] ?? { type: 'text' })} value={value} onInput={onInput} />
 }
 
 interface OneInputProps {
@@ -119,6 +119,7 @@ interface OneInputProps {
   readonly onSubmit: (value: string) => Promise<void>
 }
 
+/** A form with one input and a button, for example for a key share. */
 export const OneInput = ({ kind, label, button, onSubmit }: OneInputProps) => {
   const [value, setValue] = useState('')
   const [problem, setProblem] = useState('')

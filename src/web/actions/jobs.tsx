@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { PageDrill, PageLine, PageStep, PageWork } from '../../lab/web/page-work.js'
+import type { PageDrill, PageLine, PageStep, PageJob } from '../../lab/web/page-job.js'
 import { Button } from '../parts/inputs.js'
 import { CommandLine } from '../parts/text.js'
 import { stop } from './lab-actions.js'
 
-const STATE_SIGNS: Readonly<Record<PageWork['state'], string>> = { running: '◐', done: '✓', failed: '✗', stopped: '■' }
+const STATE_SIGNS: Readonly<Record<PageJob['state'], string>> = { running: '◐', done: '✓', failed: '✗', stopped: '■' }
 const STEP_SIGNS: Readonly<Record<PageStep['state'], string>> = {
   waiting: '·',
   running: '▶',
@@ -13,14 +13,14 @@ const STEP_SIGNS: Readonly<Record<PageStep['state'], string>> = {
   skipped: '–',
 }
 
-/** Shows current and past actions of the page, newest first; nothing if there are none. */
-export const Jobs = ({ works }: { readonly works: readonly PageWork[] }) => {
-  const newest = works.at(-1)
+/** The current and past jobs of the page, newest first; nothing if there are none. A job is one run of an action. */
+export const Jobs = ({ jobs }: { readonly jobs: readonly PageJob[] }) => {
+  const newest = jobs.at(-1)
   const section = useRef<HTMLElement>(null)
-  const position = `${newest?.id} ${newest?.state} ${newest?.drill?.steps.findIndex(({ state }) => state === 'running')}`
+  const runningStep = newest?.drill?.steps.findIndex(({ state }) => state === 'running')
   useEffect(() => {
     if (section.current) showNewest(section.current)
-  }, [position])
+  }, [newest?.id, newest?.state, runningStep])
   if (!newest) return null
   return (
     <section class="works" aria-labelledby="works-title" ref={section}>
@@ -30,7 +30,7 @@ export const Jobs = ({ works }: { readonly works: readonly PageWork[] }) => {
       <p class="unseen" role="status">
         {`${newest.title}: ${newest.state}. ${newest.outcome}`}
       </p>
-      {works.toReversed().map((work) => (
+      {jobs.toReversed().map((work) => (
         <Work key={work.id} work={work} isNewest={work === newest} />
       ))}
     </section>
@@ -38,8 +38,8 @@ export const Jobs = ({ works }: { readonly works: readonly PageWork[] }) => {
 }
 
 /**
- * Scrolls to the current step of a drill, or to the start of the list. Scrolls only this list, so that the topology diagram
- * stays visible.
+ * Scrolls to the current step of a drill, or to the start of the list. Scrolls only this list, so that the topology
+ * diagram stays visible.
  */
 const showNewest = (section: HTMLElement): void => {
   const step = section.querySelector<HTMLElement>('[aria-current=step]')
@@ -49,7 +49,7 @@ const showNewest = (section: HTMLElement): void => {
 
 const seconds = (ms: number): string => (ms < 100 ? 'under 0.1 s' : `${(ms / 1000).toFixed(1)} s`)
 
-const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: boolean }) => (
+const Work = ({ work, isNewest }: { readonly work: PageJob; readonly isNewest: boolean }) => (
   <details class={`work ${work.state}`} open={isNewest}>
     <summary>
       <span class="sign" aria-hidden="true">
@@ -76,10 +76,10 @@ const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: 
   </details>
 )
 
-const textsOf = ({ lines, outcome }: PageWork, wanted: PageLine['kind']): readonly string[] =>
+const textsOf = ({ lines, outcome }: PageJob, wanted: PageLine['kind']): readonly string[] =>
   lines.filter(({ kind, text }) => kind === wanted && text !== outcome).map(({ text }) => text)
 
-const callsOf = (work: PageWork): readonly string[] =>
+const callsOf = (work: PageJob): readonly string[] =>
   work.drill ? work.drill.steps.flatMap(({ commands }) => commands) : textsOf(work, 'call')
 
 const Calls = ({ lines }: { readonly lines: readonly string[] }) =>

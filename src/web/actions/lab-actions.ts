@@ -2,15 +2,15 @@ import type { PageAction, PageChoices, AvailableAction, PagePlan } from '../../l
 import { apiAt, type Call, textOf } from '../parts/api.js'
 import { type Action, type Field, field, type Values } from './action.js'
 
-/** The subject of actions. `key`: its key in the survey. `only`: its only action, without a menu. */
+/** A cluster, node or link, or the whole lab. `key`: its key in `survey.actions`. `only`: the action to open. */
 export interface Subject {
   readonly key: string
   readonly title: string
   readonly only?: AvailableAction
 }
 
-/** Opens the actions of a subject; undefined if there are none. */
-export type OnAsk = ((subject: Subject) => void) | undefined
+/** Opens the dialog with the actions of a subject. Undefined on a read-only page, and if the data is out of date. */
+export type OpenActions = ((subject: Subject) => void) | undefined
 
 const ask = apiAt('', '"understudy web" does not respond')
 const own = (method: Call['method'], path: string, body?: object): Call => ({
@@ -20,23 +20,24 @@ const own = (method: Call['method'], path: string, body?: object): Call => ({
   ...(body && { body: JSON.stringify(body) }),
 })
 
-/** Stops an action of the lab. Rejects with an Error whose message can be shown to the user. */
+/** Stops a job. Rejects with an Error whose message can be shown to the user. */
 export const stop = (id: number): Promise<unknown> => ask(own('DELETE', `actions/${id}`))
 
-/** Returns a root token of the lab that is valid on a cluster. Rejects like `stop`. */
-export const askRootToken = async (cluster: string): Promise<string> =>
+/** Returns a root token for a cluster of the lab. Rejects with an Error whose message can be shown to the user. */
+export const requestRootToken = async (cluster: string): Promise<string> =>
   textOf(await ask(own('POST', 'actions/root-token', { cluster })), 'token')
 
-const ASKED: Readonly<Record<NonNullable<AvailableAction['asks']>, Field>> = {
+/** The input field of an action, by the input that the server requires. */
+const INPUT_FIELDS: Readonly<Record<NonNullable<AvailableAction['asks']>, Field>> = {
   ms: field('milliseconds', 'ms', 'Milliseconds'),
   'new-snapshot': field('text', 'name', 'Name'),
-  snapshot: field('pick', 'name', 'Snapshot', { none: 'None: save a snapshot first' }),
-  drill: field('pick', 'name', 'Drill', { none: 'None fits this lab: start one of another topology' }),
+  snapshot: field('pick', 'name', 'Snapshot', { none: 'No snapshots. Save one first.' }),
+  drill: field('pick', 'name', 'Drill', { none: 'No drill fits this lab. Start a lab with another topology.' }),
 }
 
-/** Returns an action of the lab, which its server plans and runs. `topology`: the initial topology of the lab. */
+/** Returns an action that `understudy web` plans and runs. `topology`: the initial topology of the lab. */
 export const labAction = ({ label, title, verb, action, asks, options }: AvailableAction, topology: string): Action => {
-  const asked = asks && ASKED[asks]
+  const input = asks && INPUT_FIELDS[asks]
   const bodyOf = ({ ms, name, ...others }: Values): PageAction => ({
     ...action,
     ...(ms === undefined ? {} : { ms: Number(ms) }),
@@ -45,28 +46,28 @@ export const labAction = ({ label, title, verb, action, asks, options }: Availab
   })
   return {
     ...{ label, title, verb },
-    isAtOnce: !asked,
+    isAtOnce: !input,
     fields: [
-      ...(asked ? [asked] : []),
+      ...(input ? [input] : []),
       ...options.map((one) => field('force', one.field, one.label, { hint: one.consequence })),
     ],
-    ...(asked?.kind === 'pick' && {
-      load: async () => [withChoices(asked, await ask(own('GET', 'actions')), topology)],
+    ...(input?.kind === 'pick' && {
+      load: async () => [withChoices(input, await ask(own('GET', 'actions')), topology)],
     }),
     plan: (values) =>
-      asked && !values[asked.name]
+      input && !values[input.name]
         ? undefined
         : ask(own('POST', 'actions/plan', bodyOf(values))).then((plan) => plan as unknown as PagePlan),
-    // The page shows its progress beside the diagram.
+    // The page shows the progress of the job beside the diagram, so the dialog shows no response.
     run: (values) => ask(own('POST', 'actions', bodyOf(values))).then(() => ({})),
   }
 }
 
-/** Groups the drills: drills for this topology come first. */
-const withChoices = (asked: Field, answer: unknown, topology: string): Field => {
-  const { drills, snapshots } = answer as PageChoices
-  if (asked.label === 'Snapshot')
-    return { ...asked, groups: [{ label: 'Saved snapshots', options: snapshots.map((name) => ({ name })) }] }
+/** Returns a field with the snapshots or drills of the server as options. Drills for this topology come first. */
+const withChoices = (field: Field, response: unknown, topology: string): Field => {
+  const { drills, snapshots } = response as PageChoices
+  if (field.label === 'Snapshot')
+    return { ...field, groups: [{ label: 'Saved snapshots', options: snapshots.map((name) => ({ name })) }] }
   const optionsFor = (isForThis: boolean) =>
     drills
       .filter((drill) => (drill.topology === topology) === isForThis)
@@ -78,7 +79,7 @@ const withChoices = (asked: Field, answer: unknown, topology: string): Field => 
           .join(', '),
       }))
   return {
-    ...asked,
+    ...field,
     groups: [
       { label: `For this topology (${topology})`, options: optionsFor(true) },
       { label: 'For other topologies (expectations may not apply)', options: optionsFor(false) },

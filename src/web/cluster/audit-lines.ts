@@ -1,23 +1,23 @@
 import { type Json, listOf, parseJson, partOf, textOf } from '../parts/api.js'
 
-/** The readable part of an audit line. */
-export type AuditLine = ReturnType<typeof read>
+/** An audit entry, with the fields that the page shows. */
+export type AuditLine = ReturnType<typeof toAuditLine>
 
-/** Returns the lines, newest first. */
-export const auditLinesOf = (answer: Json): readonly AuditLine[] =>
-  listOf(answer, 'lines')
-    .map((line, place) => read(line as Json, place))
+/** Returns the audit entries in a response, newest first. */
+export const auditLinesOf = (response: Json): readonly AuditLine[] =>
+  listOf(response, 'lines')
+    .map((line, index) => toAuditLine(line as Json, index))
     .reverse()
 
-/** `place`: the index of the line in the response. */
-const read = (line: Json, place: number) => {
+/** `index`: the position of the entry in the response, which is unique and increases with time. */
+const toAuditLine = (line: Json, index: number) => {
   const text = textOf(line, 'text')
-  // The text may be truncated.
+  // A truncated text is not JSON. The fields of such an entry are empty.
   const json = partOf({ line: parseJson(text) }, 'line')
   const request = partOf(json, 'request')
   const atMs = Date.parse(textOf(json, 'time'))
   return {
-    place,
+    index,
     device: textOf(line, 'device'),
     /** In milliseconds since the epoch; undefined if the line has no time. */
     atMs: Number.isNaN(atMs) ? undefined : atMs,
@@ -25,14 +25,14 @@ const read = (line: Json, place: number) => {
     type: textOf(json, 'type'),
     operation: textOf(request, 'operation'),
     path: textOf(partOf(request, 'namespace'), 'path') + textOf(request, 'path'),
-    who: textOf(partOf(json, 'auth'), 'display_name'),
+    user: textOf(partOf(json, 'auth'), 'display_name'),
     error: textOf(json, 'error'),
     /** The original text. */
     text,
   }
 }
 
-/** Returns the lines that contain a text, ignoring case. */
+/** Returns the entries that contain a text, ignoring case. */
 export const findLines = (lines: readonly AuditLine[], wanted: string): readonly AuditLine[] => {
   const text = wanted.trim().toLowerCase()
   return lines.filter((line) => line.text.toLowerCase().includes(text))

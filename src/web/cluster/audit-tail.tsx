@@ -10,9 +10,9 @@ const NEWEST: Call = { method: 'GET', path: 'audit', isOwn: true }
 
 const HEADS = [`Time (${ZONE})`, 'Type', 'Operation', 'Path', 'User', 'Error', 'Device']
 
-/** Shows the latest audit entries. They are loaded only on request, because each load adds an entry. */
+/** The latest audit entries. Not loaded again automatically, because each request adds an entry. */
 export const AuditTail = () => {
-  const { value, error, again } = useRead(NEWEST)
+  const { value, error, reload } = useRead(NEWEST)
   const [wanted, setWanted] = useState('')
   const lines = useMemo(() => auditLinesOf(value ?? {}), [value])
   const found = findLines(lines, wanted)
@@ -30,7 +30,7 @@ export const AuditTail = () => {
     <section class="audit-tail" aria-label="Latest audit entries">
       <div class="where">
         <Search label="Filter" value={wanted} onSearch={setWanted} />
-        <Button label="Refresh" onClick={again} />
+        <Button label="Refresh" onClick={reload} />
       </div>
       {error !== '' && <p class="error">{error}</p>}
       {found.length === 0 && (
@@ -44,7 +44,7 @@ export const AuditTail = () => {
         <Wide caption={caption}>
           <table>
             <caption>{caption}</caption>
-            <Heads heads={HEADS} hasActs />
+            <Heads heads={HEADS} hasActions />
             <tbody>
               {found.map((line) => (
                 <Line key={`${line.device} ${line.text}`} line={line} />
@@ -59,19 +59,21 @@ export const AuditTail = () => {
 
 const Line = ({ line }: { readonly line: AuditLine }) => {
   const [isShown, setShown] = useState(false)
-  const { atMs, type, operation, path, who, error, device, text } = line
+  const { atMs, type, operation, path, user, error, device, text } = line
   return (
     <>
       <tr>
-        {[atMs === undefined ? '' : TIME.format(atMs), type, operation, path, who, error, device].map((cell, index) => (
-          <td key={index} data-head={HEADS[index]}>
-            {cell}
-          </td>
-        ))}
+        {[atMs === undefined ? '' : TIME.format(atMs), type, operation, path, user, error, device].map(
+          (cell, index) => (
+            <td key={index} data-head={HEADS[index]}>
+              {cell}
+            </td>
+          ),
+        )}
         <td class="acts">
           <button type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
             {isShown ? 'Hide' : 'Show'}
-            <span class="unseen">{` entry ${line.place}`}</span>
+            <span class="unseen">{` entry ${line.index}`}</span>
           </button>
         </td>
       </tr>

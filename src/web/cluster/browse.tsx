@@ -11,7 +11,7 @@ interface KeysProps {
   readonly onOpen: (key: string) => void
 }
 
-/** Maximum number of names to show. With more names, the user must filter. */
+/** Maximum number of names in the list. If there are more, the user must filter them. */
 const SHOWN_MAX = 200
 
 /** A list of names. With many names, it has a filter. */
@@ -43,19 +43,19 @@ export const Keys = ({ keys, current, onOpen }: KeysProps) => {
 interface BrowseProps {
   readonly title: string
   readonly call: Call
-  /** Shown if there are no objects. */
+  /** Text if the list is empty, with the next step. */
   readonly empty: string
-  /** The part of the page address before the name. */
+  /** The beginning of the open item in the page address, before the name. */
   readonly within?: string
-  readonly acts: (again: () => void) => ComponentChildren
-  /** Renders the details of one name. `onGone`: call this when the object no longer exists. */
+  readonly actions: (reload: () => void) => ComponentChildren
+  /** Renders the details of one object. `onGone`: called after the object was deleted. */
   readonly detail: (key: string, onGone: () => void) => ComponentChildren
 }
 
 /** A list of named objects, with the details of one of them. */
-export const Browse = ({ title, call, empty, within = '', acts, detail }: BrowseProps) => {
-  const { value, error, again } = useRead(call)
-  const { item, onItem } = useCluster()
+export const Browse = ({ title, call, empty, within = '', actions, detail }: BrowseProps) => {
+  const { value, error, reload } = useRead(call)
+  const { item, openItem } = useCluster()
   const chosen = item.startsWith(within) ? item.slice(within.length) : ''
   const keys = value ? keysOf(value) : []
   return (
@@ -64,18 +64,18 @@ export const Browse = ({ title, call, empty, within = '', acts, detail }: Browse
         <h3>{title}</h3>
         {error !== '' && <p class="error">{error}</p>}
         {value && keys.length === 0 && <p class="nothing">{empty}</p>}
-        <Keys keys={keys} current={chosen} onOpen={(key) => onItem(within + key)} />
+        <Keys keys={keys} current={chosen} onOpen={(key) => openItem(within + key)} />
         <p class="acts">
-          <Button label="Refresh" onClick={again} />
-          {acts(again)}
+          <Button label="Refresh" onClick={reload} />
+          {actions(reload)}
         </p>
       </section>
       {chosen !== '' && (
         <section key={chosen} class="secret-view" aria-label={chosen}>
           <h3>{chosen}</h3>
           {detail(chosen, () => {
-            onItem(within)
-            again()
+            openItem(within)
+            reload()
           })}
         </section>
       )}
@@ -88,7 +88,7 @@ const textOfFact = (fact: unknown): string => {
   return Array.isArray(fact) ? fact.join(', ') : typeof fact === 'string' ? fact : JSON.stringify(fact)
 }
 
-/** Shows a response as lines of facts. Lists are shown on one line, and empty values are omitted. */
+/** The data in the response to a request, one field per line. Empty fields are omitted. */
 export const CallFacts = ({ call }: { readonly call: Call }) => {
   const { value, error } = useRead(call)
   if (!value) return <Pending error={error} />

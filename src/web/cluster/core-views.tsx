@@ -2,11 +2,11 @@ import { field } from '../actions/action.js'
 import { FieldInput } from '../actions/field-input.js'
 import { get, type Json, keysOf, list, partOf, textOf } from '../parts/api.js'
 import { Facts, Pending, Table } from '../parts/table.js'
-import { Shown } from '../parts/text.js'
+import { CopyableValue } from '../parts/text.js'
 import { AuditTail } from './audit-tail.js'
 import { Browse, CallFacts } from './browse.js'
-import { ActButton, useCluster, useRead } from './context.js'
-import * as acts from './core-acts.js'
+import { ActionButton, useCluster, useRead } from './context.js'
+import * as actions from './core-actions.js'
 
 /** Mounts that cannot be disabled. */
 const FIXED: ReadonlySet<string> = new Set(['sys/', 'cubbyhole/', 'identity/', 'token/'])
@@ -22,7 +22,7 @@ const rowsOf = (data: Json): readonly [string, Json][] => Object.entries(data) a
 
 /** The secret engines and auth methods that the token may see. */
 export const Mounts = () => {
-  const { value, error, again } = useRead(get(MOUNTS))
+  const { value, error, reload } = useRead(get(MOUNTS))
   if (!value) return <Pending error={error} />
   return (
     <div class="gate">
@@ -39,13 +39,15 @@ export const Mounts = () => {
               facts.local === true ? 'no, local' : 'yes',
               textOf(facts, 'description'),
             ],
-            acts: !FIXED.has(path) && <ActButton act={acts.disableAct(root, path)} of={path} onDone={again} />,
+            actions: !FIXED.has(path) && (
+              <ActionButton action={actions.disableAction(root, path)} of={path} onDone={reload} />
+            ),
           }))}
         />
       ))}
       <p class="acts">
-        {acts.MOUNT_ACTS.map((act) => (
-          <ActButton key={act.label} act={act} onDone={again} />
+        {actions.MOUNT_ACTIONS.map((action) => (
+          <ActionButton key={action.label} action={action} onDone={reload} />
         ))}
       </p>
     </div>
@@ -55,15 +57,15 @@ export const Mounts = () => {
 export const Policies = () => (
   <Browse
     title="Policies"
-    call={list(acts.POLICIES)}
+    call={list(actions.POLICIES)}
     empty='No policies. Create one with "New policy".'
-    acts={(again) => <ActButton act={acts.NEW_POLICY} onDone={again} />}
+    actions={(reload) => <ActionButton action={actions.NEW_POLICY} onDone={reload} />}
     detail={(name, onGone) => <Policy name={name} onGone={onGone} />}
   />
 )
 
 const Policy = ({ name, onGone }: { readonly name: string; readonly onGone: () => void }) => {
-  const { value, error, again } = useRead(get(`${acts.POLICIES}/${name}`))
+  const { value, error, reload } = useRead(get(`${actions.POLICIES}/${name}`))
   if (!value) return <Pending error={error} />
   const text = textOf(partOf(value, 'data'), 'policy')
   if (name === 'root') return <p>The root policy allows everything.</p>
@@ -71,8 +73,8 @@ const Policy = ({ name, onGone }: { readonly name: string; readonly onGone: () =
     <>
       <code class="text">{text}</code>
       <p class="acts">
-        <ActButton act={acts.changePolicy(name, text)} onDone={again} />
-        {name !== 'default' && <ActButton act={acts.deletePolicy(name)} onDone={onGone} />}
+        <ActionButton action={actions.changePolicy(name, text)} onDone={reload} />
+        {name !== 'default' && <ActionButton action={actions.deletePolicy(name)} onDone={onGone} />}
       </p>
     </>
   )
@@ -81,7 +83,7 @@ const Policy = ({ name, onGone }: { readonly name: string; readonly onGone: () =
 /** Roles of the AppRole auth method on all its mounts. */
 export const AppRoles = () => {
   const { value, error } = useRead(get(MOUNTS))
-  const { item, onItem } = useCluster()
+  const { item, openItem } = useCluster()
   if (!value) return <Pending error={error} />
   const methods = rowsOf(partOf(partOf(value, 'data'), 'auth'))
   const mounts = methods.flatMap(([path, facts]) => (textOf(facts, 'type') === 'approle' ? [path] : []))
@@ -93,7 +95,7 @@ export const AppRoles = () => {
         <FieldInput
           field={field('choice', 'mount', 'Mount path', { choices: mounts })}
           value={mount}
-          onChange={onItem}
+          onChange={openItem}
         />
       )}
       <Browse
@@ -102,7 +104,7 @@ export const AppRoles = () => {
         call={list(`auth/${mount}role`)}
         empty='No roles. Create one with "New role".'
         within={mount}
-        acts={(again) => <ActButton act={acts.newRole(mount)} onDone={again} />}
+        actions={(reload) => <ActionButton action={actions.newRole(mount)} onDone={reload} />}
         detail={(name, onGone) => <Role role={`auth/${mount}role/${name}`} onGone={onGone} />}
       />
     </>
@@ -115,12 +117,12 @@ const Role = ({ role, onGone }: { readonly role: string; readonly onGone: () => 
   const roleId = value ? textOf(partOf(value, 'data'), 'role_id') : ''
   return (
     <>
-      <Facts facts={[['RoleID', <Shown what="RoleID" value={roleId} fact="role-id" />]]} />
+      <Facts facts={[['RoleID', <CopyableValue what="RoleID" value={roleId} fact="role-id" />]]} />
       {error !== '' && <p class="error">{error}</p>}
       <CallFacts call={get(role)} />
       <p class="acts">
-        <ActButton act={acts.generateSecretId(role)} onDone={secretIds.again} />
-        <ActButton act={acts.deleteRole(role)} onDone={onGone} />
+        <ActionButton action={actions.generateSecretId(role)} onDone={secretIds.reload} />
+        <ActionButton action={actions.deleteRole(role)} onDone={onGone} />
       </p>
       <h4>SecretIDs, by accessor</h4>
       {secretIds.error !== '' && <p class="error">{secretIds.error}</p>}
@@ -131,7 +133,7 @@ const Role = ({ role, onGone }: { readonly role: string; readonly onGone: () => 
         {(secretIds.value ? keysOf(secretIds.value) : []).map((accessor) => (
           <li key={accessor} class="acts">
             <code>{accessor}</code>
-            <ActButton act={acts.destroySecretId(role, accessor)} of={accessor} onDone={secretIds.again} />
+            <ActionButton action={actions.destroySecretId(role, accessor)} of={accessor} onDone={secretIds.reload} />
           </li>
         ))}
       </ul>
@@ -145,12 +147,12 @@ export const Tokens = () => (
     title="Tokens, by accessor"
     call={list('auth/token/accessors')}
     empty='No tokens. Create one with "New token".'
-    acts={(again) => <ActButton act={acts.NEW_TOKEN} onDone={again} />}
+    actions={(reload) => <ActionButton action={actions.NEW_TOKEN} onDone={reload} />}
     detail={(accessor, onGone) => (
       <>
         <CallFacts call={{ method: 'POST', path: 'auth/token/lookup-accessor', body: JSON.stringify({ accessor }) }} />
         <p class="acts">
-          <ActButton act={acts.revokeToken(accessor)} onDone={onGone} />
+          <ActionButton action={actions.revokeToken(accessor)} onDone={onGone} />
         </p>
       </>
     )}
@@ -159,7 +161,7 @@ export const Tokens = () => (
 
 /** The audit devices and the latest audit entries. */
 export const Audit = () => {
-  const { value, error, again } = useRead(get('sys/audit'))
+  const { value, error, reload } = useRead(get('sys/audit'))
   if (!value) return <Pending error={error} />
   const devices = rowsOf(partOf(value, 'data'))
   return (
@@ -176,13 +178,13 @@ export const Audit = () => {
               textOf(partOf(device, 'options'), 'file_path'),
               textOf(device, 'description'),
             ],
-            acts: <ActButton act={acts.disableAudit(path)} of={path} onDone={again} />,
+            actions: <ActionButton action={actions.disableAudit(path)} of={path} onDone={reload} />,
           }))}
         />
       )}
       {devices.length > 0 && <AuditTail />}
       <p class="acts">
-        <ActButton act={acts.NEW_AUDIT} onDone={again} />
+        <ActionButton action={actions.NEW_AUDIT} onDone={reload} />
       </p>
     </div>
   )

@@ -1,22 +1,22 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { Answer } from '../actions/dialog.js'
+import { ResponseView } from '../actions/dialog.js'
 import { OneInput } from '../actions/field-input.js'
 import { get, type Json, textOf } from '../parts/api.js'
 import { Pending } from '../parts/table.js'
-import { ActButton, LOOK_MS, useCluster, useRead } from './context.js'
-import { INITIALISE } from './core-acts.js'
+import { ActionButton, STATUS_INTERVAL_MS, useCluster, useRead } from './context.js'
+import { INITIALIZE } from './core-actions.js'
 
-/** Shows its children if the cluster is initialized and unsealed; otherwise, forms to initialize or unseal it. */
+/** Shows its children if the cluster is initialized and unsealed. Otherwise, shows a form for the missing step. */
 export const Gate = ({ children }: { readonly children: ComponentChildren }) => {
-  const { value: status, error, again } = useRead(get('sys/seal-status'), LOOK_MS)
+  const { value: status, error, reload } = useRead(get('sys/seal-status'), STATUS_INTERVAL_MS)
   const { ask, canWrite } = useCluster()
-  const [made, setMade] = useState<Json | undefined>()
-  if (made)
+  const [newKeys, setNewKeys] = useState<Json | undefined>()
+  if (newKeys)
     return (
       <section class="gate" aria-label="Keys of this cluster">
         <h3>Store these values: they are shown only once</h3>
-        <Answer answer={made} onClose={() => setMade(undefined)} />
+        <ResponseView response={newKeys} onClose={() => setNewKeys(undefined)} />
       </section>
     )
   if (!status) return <Pending error={error} />
@@ -25,18 +25,18 @@ export const Gate = ({ children }: { readonly children: ComponentChildren }) => 
       <section class="gate" aria-label="New cluster">
         <p class="said">This cluster is not initialized.</p>
         <p class="acts">
-          <ActButton
-            act={INITIALISE}
-            onDone={(answer) => {
-              setMade(answer)
-              again()
+          <ActionButton
+            action={INITIALIZE}
+            onDone={(response) => {
+              setNewKeys(response)
+              reload()
             }}
           />
         </p>
       </section>
     )
   const unseal = async (key: string) => {
-    await ask({ method: 'POST', path: 'sys/unseal', body: JSON.stringify({ key }) }).finally(again)
+    await ask({ method: 'POST', path: 'sys/unseal', body: JSON.stringify({ key }) }).finally(reload)
   }
   if (status.sealed !== true) return <>{children}</>
   return (

@@ -4,18 +4,18 @@ import { FieldInput, OneInput } from '../actions/field-input.js'
 import { get, type Json, keysOf, partOf, textOf } from '../parts/api.js'
 import { Button } from '../parts/inputs.js'
 import { Facts, Pending, Table } from '../parts/table.js'
-import { At, Secret } from '../parts/text.js'
+import { LocalTime, Secret } from '../parts/text.js'
 import { Keys } from './browse.js'
-import { ActButton, useCluster, useRead } from './context.js'
-import * as acts from './kv-acts.js'
-import type { KvMount } from './kv-acts.js'
+import { ActionButton, useCluster, useRead } from './context.js'
+import * as actions from './kv-actions.js'
+import type { KvMount } from './kv-actions.js'
 
-/** Shows the secrets of the key/value engines. */
+/** The secrets of the key/value engines, one folder at a time. */
 export const Kv = () => {
   const { value, error } = useRead(get('sys/internal/ui/mounts'))
-  const { item, onItem } = useCluster()
+  const { item, openItem } = useCluster()
   if (!value) return <Pending error={error} />
-  const mounts = acts.kvMountsOf(value)
+  const mounts = actions.kvMountsOf(value)
   const mount = mounts.find(({ path }) => item.startsWith(path)) ?? mounts[0]
   if (!mount)
     return (
@@ -33,7 +33,7 @@ export const Kv = () => {
             choices: mounts.map((one) => [one.path, `${one.path} (version ${one.version})`] as const),
           })}
           value={mount.path}
-          onChange={onItem}
+          onChange={openItem}
         />
         <Folder key={mount.path + folder} {...{ mount, folder }} current={path.slice(folder.length)} />
       </section>
@@ -53,16 +53,16 @@ interface FolderProps {
 const parentOf = (folder: string): string => folder.replace(/[^/]*\/$/, '')
 
 const Folder = ({ mount, folder, current }: FolderProps) => {
-  const { onItem } = useCluster()
-  const { value, error, again } = useRead(acts.listCall(mount, folder))
+  const { openItem } = useCluster()
+  const { value, error, reload } = useRead(actions.listCall(mount, folder))
   const keys = value ? keysOf(value) : []
-  const go = (path: string) => onItem(mount.path + path)
+  const go = (path: string) => openItem(mount.path + path)
   return (
     <>
       <p class="where">
         <code>{mount.path + folder}</code>
         {folder !== '' && <Button label="Up" onClick={() => go(parentOf(folder))} />}
-        <Button label="Refresh" onClick={again} />
+        <Button label="Refresh" onClick={reload} />
       </p>
       {error !== '' && <p class="error">{error}</p>}
       {value && keys.length === 0 && <p class="nothing">This folder has no secrets. Create one with "New secret".</p>}
@@ -70,7 +70,7 @@ const Folder = ({ mount, folder, current }: FolderProps) => {
       {/* A token may permit reading a secret but not listing its folder. */}
       <OneInput kind="text" label="Name" button="Open" onSubmit={async (name) => go(folder + name)} />
       <p class="acts">
-        <ActButton act={acts.newAct(mount, folder)} onDone={again} />
+        <ActionButton action={actions.newAction(mount, folder)} onDone={reload} />
       </p>
     </>
   )
@@ -83,15 +83,15 @@ interface KvSecretProps {
 
 const KvSecret = ({ mount, name }: KvSecretProps) => {
   const [version, setVersion] = useState(0)
-  const data = useRead(acts.readCall(mount, name, version))
-  const metadata = useRead(mount.version === 2 ? acts.metadataCall(mount, name) : undefined)
+  const data = useRead(actions.readCall(mount, name, version))
+  const metadata = useRead(mount.version === 2 ? actions.metadataCall(mount, name) : undefined)
   const refresh = () => {
-    data.again()
-    metadata.again()
+    data.reload()
+    metadata.reload()
   }
-  const values = data.value && acts.valuesOf(mount, data.value)
+  const values = data.value && actions.valuesOf(mount, data.value)
   const shown = Number(textOf(partOf(partOf(data.value ?? {}, 'data'), 'metadata'), 'version'))
-  // Without permission to read metadata, the newest version that was read is replaced.
+  // Without permission to read the metadata, the shown version counts as the newest one.
   const current = Number(textOf(partOf(metadata.value ?? {}, 'data'), 'current_version')) || shown
   return (
     <section class="secret-view" aria-labelledby="secret-title" data-version={shown || undefined}>
@@ -107,31 +107,31 @@ const KvSecret = ({ mount, name }: KvSecretProps) => {
           <p class="nothing">This version has no values. Show another version, or undelete it.</p>
         ))}
       <p class="acts">
-        <ActButton
-          act={acts.changeAct(mount, name, values ?? {}, current)}
+        <ActionButton
+          action={actions.changeAction(mount, name, values ?? {}, current)}
           onDone={() => {
             setVersion(0)
             refresh()
           }}
         />
-        <ActButton act={acts.deleteAct(mount, name)} onDone={refresh} />
+        <ActionButton action={actions.deleteAction(mount, name)} onDone={refresh} />
       </p>
       {metadata.value && (
         <Table
           caption="Versions"
           heads={['Version', 'Created', 'State']}
-          rows={acts.versionsOf(metadata.value).map((one) => ({
+          rows={actions.versionsOf(metadata.value).map((one) => ({
             attributes: { 'data-state': one.state, 'aria-current': one.version === shown ? 'true' : undefined },
-            cells: [one.version, <At time={one.created} />, one.state],
-            acts: (
+            cells: [one.version, <LocalTime time={one.created} />, one.state],
+            actions: (
               <>
                 <Button
                   label="Show"
                   aria-label={`Show version ${one.version}`}
                   onClick={() => setVersion(one.version)}
                 />
-                {acts.versionActs(mount, name, one).map((act) => (
-                  <ActButton key={act.label} act={act} of={`version ${one.version}`} onDone={refresh} />
+                {actions.versionActions(mount, name, one).map((action) => (
+                  <ActionButton key={action.label} action={action} of={`version ${one.version}`} onDone={refresh} />
                 ))}
               </>
             ),

@@ -3,10 +3,18 @@ import { useState } from 'preact/hooks'
 import type { PageKind } from '../../lab/web/page-facts.js'
 import { get, type Json, listOf, partOf, textOf } from '../parts/api.js'
 import { Facts, Pending, Table } from '../parts/table.js'
-import { At, Secret } from '../parts/text.js'
+import { LocalTime, Secret } from '../parts/text.js'
 import { KINDS } from '../parts/words.js'
-import { ActButton, LOOK_MS, useCluster, useRead } from './context.js'
-import { actsOf, decodeToken, factsOf, filterActs, filterPath, revokeAct, secondariesOf } from './replication-acts.js'
+import { ActionButton, STATUS_INTERVAL_MS, useCluster, useRead } from './context.js'
+import {
+  actionsOf,
+  decodeToken,
+  factsOf,
+  filterActions,
+  filterPath,
+  revokeAction,
+  secondariesOf,
+} from './replication-actions.js'
 import { OneInput } from '../actions/field-input.js'
 import { Button } from '../parts/inputs.js'
 
@@ -14,7 +22,7 @@ const TITLES: Readonly<Record<PageKind, string>> = { dr: 'Disaster recovery', pe
 
 /** Both kinds of replication of one cluster, with all actions. The status needs no sign-in. */
 export const Replication = () => {
-  const { value, error, again } = useRead(get('sys/replication/status'), LOOK_MS)
+  const { value, error, reload } = useRead(get('sys/replication/status'), STATUS_INTERVAL_MS)
   const { canWrite } = useCluster()
   const [operationToken, setOperationToken] = useState('')
   if (!value) return <Pending error={error} />
@@ -24,25 +32,25 @@ export const Replication = () => {
       {error !== '' && <p class="error">{`last known state: ${error}`}</p>}
       <div class="kinds">
         {canWrite && textOf(partOf(status, 'dr'), 'mode') === 'secondary' && (
-          <Ceremony token={operationToken} onToken={setOperationToken} />
+          <OperationToken token={operationToken} onToken={setOperationToken} />
         )}
         {KINDS.map((kind) => (
-          <OfKind key={kind} kind={kind} all={status} operationToken={operationToken} onDone={again} />
+          <KindSection key={kind} kind={kind} all={status} operationToken={operationToken} onDone={reload} />
         ))}
       </div>
     </>
   )
 }
 
-interface OfKindProps {
+interface KindSectionProps {
   readonly kind: PageKind
-  /** Of both kinds. */
+  /** The status of both kinds. */
   readonly all: Json
   readonly operationToken: string
   readonly onDone: () => void
 }
 
-const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
+const KindSection = ({ kind, all, operationToken, onDone }: KindSectionProps) => {
   const status = partOf(all, kind)
   const mode = textOf(status, 'mode')
   return (
@@ -54,9 +62,9 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
           caption="Secondaries"
           empty="No secondaries. Generate an activation token, and enable a secondary with it."
           peers={secondariesOf(status)}
-          actsFor={(id) => (
+          actionsFor={(id) => (
             <>
-              <ActButton act={revokeAct(kind, id)} of={id} onDone={onDone} />
+              <ActionButton action={revokeAction(kind, id)} of={id} onDone={onDone} />
               {kind === 'performance' && <Filter id={id} />}
             </>
           )}
@@ -70,8 +78,8 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
         />
       )}
       <p class="acts">
-        {actsOf(kind, all, operationToken).map((act) => (
-          <ActButton key={act.path} act={act} onDone={onDone} />
+        {actionsOf(kind, all, operationToken).map((action) => (
+          <ActionButton key={action.path} action={action} onDone={onDone} />
         ))}
       </p>
     </section>
@@ -80,14 +88,14 @@ const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
 
 interface PeersProps {
   readonly caption: string
-  /** Shown if there are no rows. */
+  /** CopyableValue if there are no rows. */
   readonly empty: string
   /** The rows of the secondaries or primaries in the status. */
   readonly peers: readonly Json[]
-  readonly actsFor?: (id: string) => ComponentChildren
+  readonly actionsFor?: (id: string) => ComponentChildren
 }
 
-const Peers = ({ caption, empty, peers, actsFor }: PeersProps) =>
+const Peers = ({ caption, empty, peers, actionsFor }: PeersProps) =>
   peers.length === 0 ? (
     <p class="nothing">{empty}</p>
   ) : (
@@ -99,11 +107,11 @@ const Peers = ({ caption, empty, peers, actsFor }: PeersProps) =>
         cells: [
           textOf(peer, 'node_id') || '–',
           textOf(peer, 'connection_status'),
-          <At time={textOf(peer, 'last_heartbeat')} />,
+          <LocalTime time={textOf(peer, 'last_heartbeat')} />,
           textOf(peer, 'api_address'),
           textOf(peer, 'cluster_address'),
         ],
-        acts: actsFor?.(textOf(peer, 'node_id')),
+        actions: actionsFor?.(textOf(peer, 'node_id')),
       }))}
     />
   )
@@ -111,57 +119,58 @@ const Peers = ({ caption, empty, peers, actsFor }: PeersProps) =>
 /** The path filter of a performance secondary. It is loaded only after sign-in. */
 const Filter = ({ id }: { readonly id: string }) => {
   const { session } = useCluster()
-  const { value, again } = useRead(session ? get(filterPath(id)) : undefined)
+  const { value, reload } = useRead(session ? get(filterPath(id)) : undefined)
   const filter = partOf(value ?? {}, 'data')
   const mode = textOf(filter, 'mode')
   return (
     <>
       {mode !== '' && <span class="filter">{`${mode}: ${listOf(filter, 'paths').join(', ')}`}</span>}
-      {filterActs(id, filter).map((act) => (
-        <ActButton key={act.method} act={act} of={id} onDone={again} />
+      {filterActions(id, filter).map((action) => (
+        <ActionButton key={action.method} action={action} of={id} onDone={reload} />
       ))}
     </>
   )
 }
 
-const CEREMONY = 'sys/replication/dr/secondary/generate-operation-token'
+const ATTEMPT_PATH = 'sys/replication/dr/secondary/generate-operation-token'
 
-interface CeremonyProps {
-  /** Empty if there is none. */
+interface OperationTokenProps {
+  /** The generated token. Empty until then. */
   readonly token: string
   readonly onToken: (token: string) => void
 }
 
 /**
- * Generates an operation token of a DR secondary. One user starts the attempt. The holders of key shares submit them one
- * after another, from any page. The user with the one-time password decodes the token.
+ * The form that generates an operation token for a DR secondary. One user starts the attempt and gets a one-time
+ * password. The holders of key shares submit them one after another, each from any page. The user who has the password
+ * decodes the token.
  */
-const Ceremony = ({ token, onToken }: CeremonyProps) => {
+const OperationToken = ({ token, onToken }: OperationTokenProps) => {
   const { ask } = useCluster()
-  const { value: attempt, error, again } = useRead(get(`${CEREMONY}/attempt`), LOOK_MS)
+  const { value: attempt, error, reload } = useRead(get(`${ATTEMPT_PATH}/attempt`), STATUS_INTERVAL_MS)
   const [password, setPassword] = useState('')
   const [encoded, setEncoded] = useState('')
   const [problem, setProblem] = useState('')
-  const open = (made: string, secret: string) => {
-    if (made === '' || secret === '') return
-    onToken(decodeToken(made, secret))
+  const decode = (encodedToken: string, otp: string) => {
+    if (encodedToken === '' || otp === '') return
+    onToken(decodeToken(encodedToken, otp))
     setEncoded('')
     setPassword('')
   }
-  const step = (work: Promise<void>): Promise<void> => {
+  const runStep = (work: Promise<void>): Promise<void> => {
     setProblem('')
-    return work.catch((failure: Error) => setProblem(failure.message)).finally(again)
+    return work.catch((failure: Error) => setProblem(failure.message)).finally(reload)
   }
-  const begin = async () =>
-    setPassword(textOf(await ask({ method: 'POST', path: `${CEREMONY}/attempt`, body: '{}' }), 'otp'))
-  const give = async (key: string) => {
+  const startAttempt = async () =>
+    setPassword(textOf(await ask({ method: 'POST', path: `${ATTEMPT_PATH}/attempt`, body: '{}' }), 'otp'))
+  const submitShare = async (key: string) => {
     const body = JSON.stringify({ key, nonce: textOf(attempt ?? {}, 'nonce') })
-    const made = textOf(await ask({ method: 'POST', path: `${CEREMONY}/update`, body }), 'encoded_token')
-    setEncoded(made)
-    open(made, password)
+    const encodedToken = textOf(await ask({ method: 'POST', path: `${ATTEMPT_PATH}/update`, body }), 'encoded_token')
+    setEncoded(encodedToken)
+    decode(encodedToken, password)
   }
-  const cancel = async () => {
-    await ask({ method: 'DELETE', path: `${CEREMONY}/attempt` })
+  const cancelAttempt = async () => {
+    await ask({ method: 'DELETE', path: `${ATTEMPT_PATH}/attempt` })
     setPassword('')
   }
   return (
@@ -182,16 +191,21 @@ const Ceremony = ({ token, onToken }: CeremonyProps) => {
       )}
       {attempt?.started === true ? (
         <>
-          <OneInput kind="secret" label="Key share" button="Submit share" onSubmit={(key) => step(give(key))} />
+          <OneInput
+            kind="secret"
+            label="Key share"
+            button="Submit share"
+            onSubmit={(key) => runStep(submitShare(key))}
+          />
           <p class="buttons">
-            <Button label="Cancel attempt" onClick={() => step(cancel())} />
+            <Button label="Cancel attempt" onClick={() => runStep(cancelAttempt())} />
           </p>
         </>
       ) : (
         <p class="buttons">
           <Button
             label={token === '' ? 'Generate an operation token' : 'Generate another token'}
-            onClick={() => step(begin())}
+            onClick={() => runStep(startAttempt())}
           />
         </p>
       )}
@@ -200,7 +214,7 @@ const Ceremony = ({ token, onToken }: CeremonyProps) => {
           kind="secret"
           label="One-time password of the attempt"
           button="Decode the token"
-          onSubmit={(secret) => step(Promise.resolve().then(() => open(encoded, secret)))}
+          onSubmit={(otp) => runStep(Promise.resolve().then(() => decode(encoded, otp)))}
         />
       )}
       <p role="alert" class="error">

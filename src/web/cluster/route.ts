@@ -1,4 +1,4 @@
-/** The content of the page address: a cluster, one of its views, and the item that the view shows, but not its data. */
+/** The part of the page address after `#`: a cluster, one of its views, and the item that the view shows. */
 export interface PageRoute {
   readonly cluster: string
   readonly view: string

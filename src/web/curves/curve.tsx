@@ -22,12 +22,13 @@ interface CurveProps {
   readonly phases: readonly Phase[]
 }
 
-/** Returns a sixth of the window, so that a projector shows the curves below the diagram without scrolling. */
-const heightNow = (): number => Math.min(220, Math.max(118, Math.round(window.innerHeight / 6)))
+/** Returns the height of a chart in pixels: a sixth of the window, so that a projector shows diagram and charts. */
+const chartHeight = (): number => Math.min(220, Math.max(118, Math.round(window.innerHeight / 6)))
 /** Minimum time span of a chart, in seconds. */
 const SPAN_MIN = 60
 const COLOURS = 6
 const DARK = window.matchMedia('(prefers-color-scheme: dark)')
+/** Dash patterns. After all colors are used, the next curves repeat them with the next pattern. */
 const DASHES: readonly number[][] = [[], [8, 4], [2, 3]]
 
 /** A chart of several curves. The text beside it states the same values for screen readers. */
@@ -39,16 +40,16 @@ const Curve = ({ title, unit, curves, phases }: CurveProps) => {
   const names = curves.lines.map(({ name }) => name).join('\n')
   const [isDark, setDark] = useState(DARK.matches)
   useEffect(() => {
-    const look = () => setDark(DARK.matches)
-    DARK.addEventListener('change', look)
-    return () => DARK.removeEventListener('change', look)
+    const update = () => setDark(DARK.matches)
+    DARK.addEventListener('change', update)
+    return () => DARK.removeEventListener('change', update)
   }, [])
   useEffect(() => {
     const { current } = element
     if (!current) return undefined
     const made = new uPlot(optionsFor(curves.lines, current.clientWidth, shaded), dataOf(curves), current)
     plot.current = made
-    const observer = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: heightNow() }))
+    const observer = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: chartHeight() }))
     observer.observe(current)
     return () => {
       observer.disconnect()
@@ -63,7 +64,7 @@ const Curve = ({ title, unit, curves, phases }: CurveProps) => {
       <ul class="legend" aria-hidden="true">
         {curves.lines.map((line, index) => (
           <li key={line.name}>
-            <Sign line={line} index={index} /> {line.name}
+            <LineSample line={line} index={index} /> {line.name}
           </li>
         ))}
       </ul>
@@ -76,7 +77,7 @@ const colourOf = ({ isRefusals }: Line, index: number): string =>
   isRefusals ? '--bad' : `--curve-${(index % COLOURS) + 1}`
 const dashOf = (index: number): number[] => DASHES[Math.floor(index / COLOURS) % DASHES.length] ?? []
 
-const Sign = ({ line, index }: { readonly line: Line; readonly index: number }) => (
+const LineSample = ({ line, index }: { readonly line: Line; readonly index: number }) => (
   <svg width="20" height="8" aria-hidden="true">
     <path
       d="M1 4H19"
@@ -115,8 +116,8 @@ const optionsFor = (
   const [bad, good] = [readColour('--bad'), readColour('--curve-1')]
   return {
     width,
-    height: heightNow(),
-    // The label of the last time is centered at the right edge.
+    height: chartHeight(),
+    // Space for the right half of the last time label, which is centered at the right edge.
     padding: [null, 32, null, null],
     legend: { show: false },
     cursor: { show: false },
@@ -136,7 +137,7 @@ const optionsFor = (
         ...axis,
         size: 46,
         font: FONT,
-        incrs: WHOLE,
+        incrs: AXIS_STEPS,
         values: (_, counts) => counts.map((count) => COMPACT.format(count)),
       },
     ],
@@ -154,16 +155,17 @@ const optionsFor = (
   }
 }
 
-/** Returns the whole time span. uPlot itself would show a day for a single sample. */
+/** Returns the first and last time of the axis, in seconds. uPlot's own range would be a day for a single sample. */
 const spanOf = ({ data: [times] }: uPlot): [number, number] => {
   const last = times.at(-1) ?? 0
   return [Math.min(times[0] ?? last, last - SPAN_MIN), last]
 }
 
 const FONT = '14px system-ui, sans-serif'
-/** Entries are whole numbers, so the axis has no fractions. */
-const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000]
+/** Steps between the labels of the value axis. All values are counts, so no step is a fraction. */
+const AXIS_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000]
 
+/** Shades the phases behind the curves, alternately darker and lighter. */
 const shade = (drawn: uPlot, phases: readonly Phase[], colourOf: (phase: Phase) => string): void => {
   const { ctx, bbox } = drawn
   ctx.save()
@@ -191,7 +193,7 @@ const CURVES = [
   { of: 'wal', title: 'WAL index', unit: '' },
 ] as const
 
-/** The curves of the last 15 minutes, for the time that this page was open. */
+/** The charts of the last 15 minutes. They begin when the page was opened. */
 export const CurvesView = ({ samples, events }: CurvesProps) => {
   const shown = useMemo(
     () => ({

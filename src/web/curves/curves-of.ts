@@ -1,44 +1,49 @@
 import type { PageEvent, PageLink, PageRequests, PageSurvey } from '../../lab/web/page-facts.js'
 import { walOf } from '../parts/words.js'
 
-/** The charted values of all clusters at one time, from a PageSurvey. */
+/** The charted values of all clusters at one time. */
 export interface Sample {
   readonly atMs: number
-  /** Number of entries that a secondary lags behind, by link; null if unknown. */
+  /** Lag in entries, by the name of the link; null if unknown. */
   readonly lag: Readonly<Record<string, number | null>>
-  /** The last log index, by cluster. */
+  /** The last log index, by the name of the cluster. */
   readonly wal: Readonly<Record<string, number>>
   /** Request counters since the start of the server, by cluster. */
   readonly requests: Readonly<Record<string, PageRequests>>
 }
 
-const KEPT_MS = 15 * 60_000
+const WINDOW_MS = 15 * 60_000
 
 /**
- * Minimum time between two samples, in milliseconds. The clusters are surveyed once per second, and more often when many
- * events occur.
+ * Minimum time between two samples, in milliseconds. The clusters are surveyed once per second, and more often when
+ * many events occur.
  */
-const APART_MS = 800
+const SAMPLE_INTERVAL_MS_MIN = 800
 
-/** Also limits the samples if the machine's clock is set back. */
-const SAMPLES_MAX = KEPT_MS / APART_MS
+/** Maximum number of samples. Also effective if the machine's clock is set back. */
+const SAMPLES_MAX = WINDOW_MS / SAMPLE_INTERVAL_MS_MIN
 
 /** Returns the samples of the last 15 minutes including this survey. */
 export const withSurvey = (samples: readonly Sample[], survey: PageSurvey): readonly Sample[] => {
   const last = samples.at(-1)
-  if (last && survey.atMs >= last.atMs && survey.atMs - last.atMs < APART_MS) return samples
+  if (last && survey.atMs >= last.atMs && survey.atMs - last.atMs < SAMPLE_INTERVAL_MS_MIN) return samples
   // After the clock is set back, old samples would overlap new ones.
   const before = last && survey.atMs < last.atMs ? [] : samples
-  return [...before, toSample(survey)].slice(-SAMPLES_MAX).filter(({ atMs }) => atMs > survey.atMs - KEPT_MS)
+  return [...before, toSample(survey)].slice(-SAMPLES_MAX).filter(({ atMs }) => atMs > survey.atMs - WINDOW_MS)
 }
 
-/** Returns the lag with the name of its link. Returns nothing if the primary is unknown. */
-const lagOf = ({ kind, primary, secondary, lagEntries }: PageLink): readonly (readonly [string, number | null])[] =>
+/** Returns the name and the lag of a link; empty if its primary is unknown. */
+const lagSampleOf = ({
+  kind,
+  primary,
+  secondary,
+  lagEntries,
+}: PageLink): readonly (readonly [string, number | null])[] =>
   primary === null ? [] : [[`${primary} → ${secondary}${kind === 'dr' ? ', DR' : ''}`, lagEntries]]
 
 const toSample = ({ atMs, clusters, links }: PageSurvey): Sample => ({
   atMs,
-  lag: Object.fromEntries(links.flatMap(lagOf)),
+  lag: Object.fromEntries(links.flatMap(lagSampleOf)),
   wal: Object.fromEntries(
     clusters.flatMap((cluster) => {
       const wal = walOf(cluster)
@@ -48,7 +53,7 @@ const toSample = ({ atMs, clusters, links }: PageSurvey): Sample => ({
   requests: Object.fromEntries(clusters.flatMap(({ name, requests }) => (requests ? [[name, requests]] : []))),
 })
 
-/** Curves of one chart. Null is a gap: the value is unknown. */
+/** The curves of one chart. A value is null, which is a gap in the curve, if it is unknown. */
 export interface Curves {
   /** Seconds since the epoch. */
   readonly times: readonly number[]
@@ -58,6 +63,7 @@ export interface Curves {
 export interface Line {
   readonly name: string
   readonly values: readonly (number | null)[]
+  /** True for the rate of rejected requests, which has its own color. */
   readonly isRefusals?: true
 }
 
@@ -68,10 +74,15 @@ export interface Phase {
   readonly hasFailed: boolean
 }
 
+/** Returns the value of a curve at a sample. `before`: the previous sample. */
 type Value = (sample: Sample, before: Sample | undefined) => number | null
 
-/** Draws one line for each name that any sample has. */
-const draw = (samples: readonly Sample[], part: 'lag' | 'wal' | 'requests', curve: (name: string) => Value): Line[] =>
+/** Returns one line for each name that any sample has, sorted by name. */
+const linesOf = (
+  samples: readonly Sample[],
+  part: 'lag' | 'wal' | 'requests',
+  curve: (name: string) => Value,
+): Line[] =>
   [...new Set(samples.flatMap((sample) => Object.keys(sample[part])))].sort().map((name) => {
     const value = curve(name)
     return { name, values: samples.map((sample, index) => value(sample, samples[index - 1])) }
@@ -82,24 +93,24 @@ const curvesOf = (samples: readonly Sample[], lines: readonly Line[]): Curves =>
   lines,
 })
 
-/** Returns the curves of lags or of log positions. */
+/** Returns the curves of lags or of log indexes. */
 export const plainCurves = (samples: readonly Sample[], part: 'lag' | 'wal'): Curves =>
   curvesOf(
     samples,
-    draw(samples, part, (name) => (sample) => sample[part][name] ?? null),
+    linesOf(samples, part, (name) => (sample) => sample[part][name] ?? null),
   )
 
 /** Returns requests per second: all requests, and rejected requests for clusters that rejected any. */
 export const requestCurves = (samples: readonly Sample[]): Curves => {
-  const refused = draw(samples, 'requests', (name) => rateOf(name, 'refused'))
+  const refused = linesOf(samples, 'requests', (name) => rateOf(name, 'refused'))
     .filter(({ values }) => values.some((value) => (value ?? 0) > 0))
     .map(({ name, values }) => ({ name: `${name}, rejected`, values, isRefusals: true as const }))
-  return curvesOf(samples, [...draw(samples, 'requests', (name) => rateOf(name, 'handled')), ...refused])
+  return curvesOf(samples, [...linesOf(samples, 'requests', (name) => rateOf(name, 'handled')), ...refused])
 }
 
 /**
- * Returns the rate since the previous sample. Returns null if a restart or a new active node has reset the counter,
- * because the requests in between are unknown.
+ * Returns a function for the requests per second since the previous sample. It returns null if a restart or a new
+ * active node has reset the counter, because the requests in between are unknown.
  */
 const rateOf =
   (name: string, what: 'handled' | 'refused'): Value =>
@@ -109,7 +120,7 @@ const rateOf =
     return ((now[what] - then[what]) * 1000) / (atMs - before.atMs)
   }
 
-/** Returns the steps of drills in order. A running step ends at `nowMs`. */
+/** Returns the steps of drills in order. A running step extends to `nowMs` (milliseconds since the epoch). */
 export const phasesOf = (events: readonly PageEvent[], nowMs: number): readonly Phase[] => {
   const phases: Phase[] = []
   let from: number | undefined
@@ -122,15 +133,16 @@ export const phasesOf = (events: readonly PageEvent[], nowMs: number): readonly 
       from = undefined
     }
   }
-  // A killed drill never reports the end of its step.
+  // A killed drill never reports the end of its step, so an old step without an end is omitted.
   if (from !== undefined && nowMs / 1000 - from < RUNNING_SECONDS_MAX)
     phases.push({ from, to: nowMs / 1000, hasFailed: false })
   return phases
 }
 
+/** Time after which a step without an end counts as the step of a killed drill. */
 const RUNNING_SECONDS_MAX = 120
 
-/** Describes a curve as text: `A → B, DR: 0, at most 12`. */
+/** Describes the present and the highest value of each curve: `A → B, DR: 0, at most 12 entries`. */
 export const describe = ({ lines }: Curves, unit: string): string =>
   lines
     .map(({ name, values }) => {

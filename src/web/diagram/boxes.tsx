@@ -2,12 +2,12 @@ import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Box, Boxes } from './routes.js'
 
 interface Measured {
-  /** Width of the diagram. 0 while it is hidden. */
+  /** Width of the diagram in pixels. 0 while it is hidden. */
   readonly width: number
   readonly boxes: Boxes
 }
 
-/** Measures the elements with `data-box` after each rendering, and after a change of the size of the page. */
+/** Returns the boxes of the elements with `data-box`. Measures after each rendering and each change of the size. */
 export const useBoxes = () => {
   const element = useRef<HTMLDivElement>(null)
   const [measured, setMeasured] = useState<Measured>({ width: 0, boxes: new Map() })
@@ -28,7 +28,7 @@ export const useBoxes = () => {
 
 const toText = ({ width, boxes }: Measured): string => JSON.stringify([width, ...boxes])
 
-/** Returns the boxes of elements in pixels, relative to the stage. */
+/** Returns the boxes in pixels, relative to the element with the class `stage`. */
 const boxesIn = (diagram: HTMLElement): Boxes => {
   const origin = diagram.querySelector('.stage')?.getBoundingClientRect()
   return new Map(

@@ -4,14 +4,14 @@ import { Button } from '../parts/inputs.js'
 import { PlainTable } from '../parts/table.js'
 import { isSplit, KIND_WORDS, lagOf, nodeStatusOf, rolesOf, clusterStatusOf, walOf } from '../parts/words.js'
 
-/** The facts of the diagram as tables: always available to screen readers, and shown to other users on request. */
+/** The diagram as tables: screen readers always get them, and a button shows them to other users. */
 export const ClusterTable = ({ survey }: { readonly survey: PageSurvey }) => {
   const { clusters, links, faults } = survey
   const [isShown, setShown] = useState(false)
-  /** Describes the faults of the link between two clusters or nodes. With one name, describes the faults of all its links. */
-  const faultsAt = (...places: readonly string[]) =>
+  /** Describes the faults between two clusters or nodes, or with one name, all faults of its links. */
+  const faultsAt = (...ends: readonly string[]) =>
     (faults ?? [])
-      .filter(({ between }) => places.every((place) => between?.includes(place)))
+      .filter(({ between }) => ends.every((name) => between?.includes(name)))
       .map(({ text }) => text)
       .join('; ')
   return (

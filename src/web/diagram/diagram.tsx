@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { PageCluster, PageNode, PageSurvey } from '../../lab/web/page-facts.js'
-import type { OnAsk } from '../actions/lab-actions.js'
+import type { OpenActions } from '../actions/lab-actions.js'
 import {
   type Arrow,
   arrowsOf,
@@ -22,14 +22,15 @@ interface DiagramProps {
   readonly survey: PageSurvey
   /** True if the shown data may be out of date. */
   readonly isStale: boolean
-  readonly onAsk: OnAsk
+  readonly openActions: OpenActions
 }
 
 /**
- * The topology diagram: clusters, and arrows from primaries to their secondaries. The browser lays out the clusters with their
- * labels, and then the arrows are drawn in the gaps. Screen readers get the table below the diagram, and only its buttons.
+ * The topology diagram: clusters, and arrows from primaries to their secondaries. The browser lays out the clusters and
+ * the labels; then the arrows are drawn in the gaps. Screen readers get the buttons of the diagram, and the table below
+ * it.
  */
-export const Diagram = ({ survey, isStale, onAsk }: DiagramProps) => {
+export const Diagram = ({ survey, isStale, openActions }: DiagramProps) => {
   const [element, { width, boxes }] = useBoxes()
   const names = survey.clusters.map(({ name }) => name)
   const planned = survey.planned.map(({ kind, primary, secondary }) => `${kind} ${primary} ${secondary}`)
@@ -45,7 +46,7 @@ export const Diagram = ({ survey, isStale, onAsk }: DiagramProps) => {
           {survey.clusters.map((cluster) => (
             <ClusterBox
               key={cluster.name}
-              {...{ cluster, survey, onAsk }}
+              {...{ cluster, survey, openActions }}
               style={cellStyle(plan, cluster.name)}
               arrows={arrows.filter(({ secondary }) => secondary === cluster.name)}
             />
@@ -94,14 +95,14 @@ const Arrows = ({ arrows, lines }: ArrowsProps) => (
   </svg>
 )
 
-interface LabelProps extends Pick<DiagramProps, 'onAsk'> {
+interface LabelProps extends Pick<DiagramProps, 'openActions'> {
   readonly arrow: Arrow
 }
 
 /** The label of an arrow, at its end. */
-const Label = ({ arrow, onAsk }: LabelProps) => {
-  const { key, kind, state, primary, secondary, lag, stateWords } = arrow
-  const signs = signsOf(arrow)
+const Label = ({ arrow, openActions }: LabelProps) => {
+  const { key, kind, state, primary, secondary, lag, stateText } = arrow
+  const signs = signsOf(arrow.faults)
   const ends = state === 'split' ? `split brain with ${primary}` : `from ${primary}`
   return (
     <div class={`words ${state}`} data-box={`link ${key}`}>
@@ -109,14 +110,14 @@ const Label = ({ arrow, onAsk }: LabelProps) => {
         <span>
           <b>{KIND_WORDS[kind]}</b> {ends}
         </span>
-        {[lag, stateWords].map((text) => text !== '' && <span key={text}>{text}</span>)}
+        {[lag, stateText].map((text) => text !== '' && <span key={text}>{text}</span>)}
         {signs !== '' && <strong>{signs}</strong>}
       </p>
-      {onAsk && (
-        <Do
+      {openActions && (
+        <ActionsButton
           what={`the ${KIND_WORDS[kind]} link from ${primary} to ${secondary}`}
           onClick={() =>
-            onAsk({ key: `link ${primary} ${secondary}`, title: `Link between ${primary} and ${secondary}` })
+            openActions({ key: `link ${primary} ${secondary}`, title: `Link between ${primary} and ${secondary}` })
           }
         />
       )}
@@ -124,24 +125,24 @@ const Label = ({ arrow, onAsk }: LabelProps) => {
   )
 }
 
-/** A button that covers the whole box or label. */
-const Do = ({ what, onClick }: { readonly what: string; readonly onClick: () => void }) => (
+/** The button for the actions of a cluster or link. It covers its whole box or label. */
+const ActionsButton = ({ what, onClick }: { readonly what: string; readonly onClick: () => void }) => (
   <button type="button" class="do" aria-label={`Actions for ${what}`} onClick={onClick}>
     <span aria-hidden="true">⋯</span>
   </button>
 )
 
-/** Maximum length of a cluster name in large type. */
-const NAME_SHORT = 5
+/** Maximum length of a cluster name that is shown in large type. */
+const LARGE_NAME_LENGTH_MAX = 5
 
-interface ClusterBoxProps extends Pick<DiagramProps, 'survey' | 'onAsk'> {
+interface ClusterBoxProps extends Pick<DiagramProps, 'survey' | 'openActions'> {
   readonly cluster: PageCluster
   readonly style: { readonly gridArea: string }
   /** The arrows that end at this cluster. */
   readonly arrows: readonly Arrow[]
 }
 
-const ClusterBox = ({ cluster, style, arrows, survey, onAsk }: ClusterBoxProps) => {
+const ClusterBox = ({ cluster, style, arrows, survey, openActions }: ClusterBoxProps) => {
   const { name, apiAddress, nodes } = cluster
   const status = clusterStatusOf(cluster)
   const wal = walOf(cluster)
@@ -155,18 +156,18 @@ const ClusterBox = ({ cluster, style, arrows, survey, onAsk }: ClusterBoxProps) 
       data-status={status.word}
     >
       {arrows.map((arrow) => (
-        <Label key={arrow.key} {...{ arrow, onAsk }} />
+        <Label key={arrow.key} {...{ arrow, openActions }} />
       ))}
       <div class="body">
         <div class="top">
-          <span class={`name ${name.length > NAME_SHORT ? 'long' : ''}`} aria-hidden="true">
+          <span class={`name ${name.length > LARGE_NAME_LENGTH_MAX ? 'long' : ''}`} aria-hidden="true">
             {name}
           </span>
           <StatusWord {...status} />
-          {onAsk && (
-            <Do
+          {openActions && (
+            <ActionsButton
               what={`cluster ${name}, ${status.word}`}
-              onClick={() => onAsk({ key: `cluster ${name}`, title: `Cluster ${name}` })}
+              onClick={() => openActions({ key: `cluster ${name}`, title: `Cluster ${name}` })}
             />
           )}
         </div>
@@ -177,7 +178,7 @@ const ClusterBox = ({ cluster, style, arrows, survey, onAsk }: ClusterBoxProps) 
           )}
         </p>
         {nodes?.map((node) => (
-          <NodeRow key={node.name} {...{ node, faults: survey.faults, onAsk }} />
+          <NodeRow key={node.name} {...{ node, faults: survey.faults, openActions }} />
         ))}
       </div>
     </div>
@@ -190,12 +191,12 @@ const StatusWord = (status: { readonly word: string; readonly look: string }) =>
   </span>
 )
 
-interface NodeRowProps extends Pick<DiagramProps, 'onAsk'>, Pick<PageSurvey, 'faults'> {
+interface NodeRowProps extends Pick<DiagramProps, 'openActions'>, Pick<PageSurvey, 'faults'> {
   readonly node: PageNode
 }
 
 /** A node of a multi-node cluster. It is a button if actions are available. */
-const NodeRow = ({ node, faults, onAsk }: NodeRowProps) => {
+const NodeRow = ({ node, faults, openActions }: NodeRowProps) => {
   const signs = nodeSignsOf(node.name, faults)
   const status = nodeStatusOf(node)
   const words = (
@@ -209,8 +210,8 @@ const NodeRow = ({ node, faults, onAsk }: NodeRowProps) => {
     </>
   )
   const attributes = { class: `node ${status.look}`, 'data-node': node.name, 'data-status': status.word }
-  const ask = () => onAsk?.({ key: `node ${node.name}`, title: `Node ${node.name}` })
-  return onAsk ? (
+  const ask = () => openActions?.({ key: `node ${node.name}`, title: `Node ${node.name}` })
+  return openActions ? (
     <button type="button" {...attributes} onClick={ask}>
       <span class="unseen">Actions for node </span>
       {words}

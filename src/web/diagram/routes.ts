@@ -2,21 +2,21 @@ import type { Arrow } from '../parts/words.js'
 import type { Places } from './places.js'
 
 /**
- * The gap before a column (`x`) or above a row (`y`) of clusters, by its number. Arrows run only in gaps, so they never cross
- * a cluster or its labels.
+ * The gap before a column (`x`) or above a row (`y`) of clusters, by its number. Arrows run only in gaps, so they never
+ * cross a cluster or its labels.
  */
 type Gap = `${'x' | 'y'}${number}`
 
 type Link = Pick<Arrow, 'key' | 'primary' | 'secondary' | 'state'>
 
-/** The way of an arrow from its primary to its label, which is at the top of its secondary. */
+/** The course of an arrow from its primary to its label, which is at the top of its secondary. */
 interface Route {
   readonly link: Link
   /** The side of the primary. */
   readonly start: 'left' | 'right' | 'bottom'
   /** The side of the secondary. */
   readonly end: 'left' | 'right' | 'top'
-  /** The gaps that it follows, in this order. Empty for a straight line down. */
+  /** The gaps that the arrow follows, in this order. Empty for a straight line down. */
   readonly gaps: readonly Gap[]
   /** Rank among the arrows that start at the same side, from top to bottom. */
   readonly startRank: number
@@ -51,7 +51,7 @@ export const planRoutes = (places: Places, links: readonly Link[]): Plan => {
   }
 }
 
-/** `isFirst`: its label is the topmost one of the secondary, which a line from above can reach. */
+/** `isFirst`: true if the label of the arrow is the topmost one of its secondary. A line from above can reach it. */
 const findRoute = (places: Places, link: Link, isFirst: boolean): Route | undefined => {
   const [from, to] = [places.get(link.primary), places.get(link.secondary)]
   if (!from || !to) return undefined
@@ -70,9 +70,9 @@ const findRoute = (places: Places, link: Link, isFirst: boolean): Route | undefi
   }
 }
 
-/** Length of an arrowhead, which is drawn past the end of the line. */
+/** Length of an arrowhead, which is drawn past the end of the line. This and the following lengths are in pixels. */
 const HEAD = 12
-/** Distance between lanes. */
+/** Distance between two lanes: parallel arrows in one gap. */
 const LANE = 14
 /** Distance between a lane and a cluster: an arrowhead and a rounded corner. */
 const PAD = HEAD + 10
@@ -96,7 +96,7 @@ const each = (count: number): readonly number[] => [...Array(count).keys()]
 const widthOfAll = (plan: Plan, column: number): number =>
   each(plan.columns).reduce((sum, at) => sum + widthOf(plan, at) + column, 0)
 
-/** Whether the columns of a plan are wide enough to read in a diagram of this width. */
+/** Returns true if the columns of a plan are wide enough to read in a diagram of this width. */
 export const fits = (plan: Plan, width: number): boolean => widthOfAll(plan, COLUMN_MIN) <= width
 
 /** Returns the style of the grid: before each column and row of clusters, a gap for arrows. */
@@ -169,7 +169,7 @@ const pointsOf = (plan: Plan, route: Route, boxes: Boxes): readonly Point[] | un
 const sideOf = ({ x, width }: Box, side: 'left' | 'right', distance: number): number =>
   side === 'left' ? x - distance : x + width + distance
 
-/** Returns where an arrow leaves the side of its primary: below its labels, and close to the height of its end. */
+/** Returns the y at which an arrow leaves its primary: below the labels, and as close to `endY` as possible. */
 const startOf = (route: Route, from: Box, endY: number, [{ routes }, boxes]: readonly [Plan, Boxes]): number => {
   const { primary } = route.link
   const labels = routes.flatMap(({ link }) => (link.secondary === primary ? (boxes.get(`link ${link.key}`) ?? []) : []))
@@ -183,7 +183,7 @@ const startOf = (route: Route, from: Box, endY: number, [{ routes }, boxes]: rea
   return Math.min(Math.max(endY, top + (index + 1) * step), bottom - (beside.length - index) * step)
 }
 
-/** Returns the position of an arrow in a gap. */
+/** Returns the position of the lane of an arrow: the x in a gap between columns, the y in a gap between rows. */
 const laneAt = ({ places, lanes }: Plan, route: Route, gap: Gap, boxes: Boxes): number => {
   const isColumn = gap.startsWith('x')
   const index = Number(gap.slice(1))
@@ -198,7 +198,7 @@ const laneAt = ({ places, lanes }: Plan, route: Route, gap: Gap, boxes: Boxes): 
   return middle + (routes.indexOf(route) - (routes.length - 1) / 2) * LANE
 }
 
-/** Draws a line with rounded corners. */
+/** Returns the SVG path of a line with rounded corners. */
 const drawLine = (all: readonly Point[]): string => {
   const points = all.filter(({ x, y }, index) => x !== all[index - 1]?.x || y !== all[index - 1]?.y)
   return points
@@ -214,7 +214,7 @@ const toText = ({ x, y }: Point): string => `${x} ${y}`
 
 const RADIUS = 8
 
-/** Returns a point at the radius of a corner, or at half the distance to a close point. */
+/** Returns the point on the line to `to` at which the rounding of a corner at `from` starts or ends. */
 const towards = (from: Point, to: Point): Point => {
   const share = Math.min(0.5, RADIUS / Math.hypot(to.x - from.x, to.y - from.y))
   return { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share }

@@ -1,70 +1,77 @@
 import type { PageEvent, PageSurvey } from '../../lab/web/page-facts.js'
-import type { PageWork } from '../../lab/web/page-work.js'
-import { eventsBetween, type OwnLook, surveyOf } from './own-look.js'
+import type { PageJob } from '../../lab/web/page-job.js'
+import { eventsBetween, type ServerStatus, surveyOf } from './server-status.js'
 import type { PageMessage } from './state.js'
 
 const EVENTS = '/_understudy/v1/events'
 
-/** A message arrives each second, so the server counts as unresponsive after this time. */
-const SILENT_MS = 5000
+/** Time without a message after which the connection counts as lost. The server sends a message every second. */
+const SILENCE_MS_MAX = 5000
 
-const AGAIN_MS = 3000
+/** Time before a new connection after the server has rejected one. */
+const RECONNECT_MS = 3000
 
 type Dispatch = (message: PageMessage) => void
-/** Registers a handler for the messages of a type. */
-type On = <T>(type: string, take: (value: T) => void) => void
+/** Registers a handler for the server-sent events of a type. */
+type On = <T>(type: string, handle: (value: T) => void) => void
 
-/** Dispatches the messages of `understudy web` until the returned function is called. */
+/** Connects to `understudy web` and dispatches its messages until the returned function is called. */
 export const connect = (dispatch: Dispatch): (() => void) =>
-  listen(dispatch, (on, pause) => {
+  listen(dispatch, (on, reconnectLater) => {
     on<PageSurvey>('survey', (survey) => dispatch({ type: 'survey', survey }))
     on<PageEvent[]>('events', (events) => dispatch({ type: 'events', events }))
-    on<PageWork>('work', (work) => dispatch({ type: 'work', work }))
+    on<PageJob>('work', (work) => dispatch({ type: 'work', work }))
     on<{ reason: string }>('gone', ({ reason }) => dispatch({ type: 'gone', reason }))
     on<object>('reset', () => dispatch({ type: 'reset' }))
     on<object>('full', () => {
-      pause()
+      reconnectLater()
       dispatch({ type: 'connection', is: 'full' })
     })
   })
 
-/** Connects to a server that reports its own status. Events are the differences between its messages. */
+/**
+ * Connects to a server that reports its own status, until the returned function is called. The events of the page are
+ * the differences between these reports.
+ */
 export const connectToServer = (dispatch: Dispatch): (() => void) => {
-  let last: OwnLook | undefined
+  let last: ServerStatus | undefined
   let count = 0
   return listen(dispatch, (on) =>
-    on<OwnLook>('look', (look) => {
-      const events = last ? eventsBetween(last, look, count) : []
+    on<ServerStatus>('look', (status) => {
+      const events = last ? eventsBetween(last, status, count) : []
       count += events.length
-      last = look
-      dispatch({ type: 'survey', survey: surveyOf(look) })
+      last = status
+      dispatch({ type: 'survey', survey: surveyOf(status) })
       if (events.length > 0) dispatch({ type: 'events', events })
     }),
   )
 }
 
-/** Listens until the returned function is called. Reconnects after a connection is lost. */
-const listen = (dispatch: Dispatch, attach: (on: On, pause: () => void) => void): (() => void) => {
+/**
+ * Receives server-sent events until the returned function is called, and reconnects after a connection is lost.
+ * `register` adds the handlers of each new connection. With `reconnectLater`, a handler closes its connection.
+ */
+const listen = (dispatch: Dispatch, register: (on: On, reconnectLater: () => void) => void): (() => void) => {
   let source: EventSource | undefined
-  let silence = 0
-  let again = 0
-  const lost = () => dispatch({ type: 'connection', is: 'lost' })
-  const heard = () => {
-    window.clearTimeout(silence)
-    silence = window.setTimeout(lost, SILENT_MS)
+  let silenceTimer = 0
+  let reconnectTimer = 0
+  const reportLost = () => dispatch({ type: 'connection', is: 'lost' })
+  const restartSilenceTimer = () => {
+    window.clearTimeout(silenceTimer)
+    silenceTimer = window.setTimeout(reportLost, SILENCE_MS_MAX)
   }
   const open = () => {
     const own = new EventSource(EVENTS)
     source = own
-    const on: On = (type, take) =>
+    const on: On = (type, handle) =>
       own.addEventListener(type, ({ data }: MessageEvent<string>) => {
-        heard()
-        take(JSON.parse(data))
+        restartSilenceTimer()
+        handle(JSON.parse(data))
       })
     const reopen = () => {
-      again = window.setTimeout(open, AGAIN_MS)
+      reconnectTimer = window.setTimeout(open, RECONNECT_MS)
     }
-    attach(on, () => {
+    register(on, () => {
       own.close()
       reopen()
     })
@@ -77,10 +84,10 @@ const listen = (dispatch: Dispatch, attach: (on: On, pause: () => void) => void)
     }
   }
   open()
-  heard()
+  restartSilenceTimer()
   return () => {
-    window.clearTimeout(silence)
-    window.clearTimeout(again)
+    window.clearTimeout(silenceTimer)
+    window.clearTimeout(reconnectTimer)
     source?.close()
   }
 }

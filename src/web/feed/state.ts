@@ -1,8 +1,8 @@
 import { type Sample, withSurvey } from '../curves/curves-of.js'
 import type { PageEvent, PageSurvey } from '../../lab/web/page-facts.js'
-import type { PageWork } from '../../lab/web/page-work.js'
+import type { PageJob } from '../../lab/web/page-job.js'
 
-/** The state of the page, and its changes by messages. The size of all its parts is limited. */
+/** The state of the page, which `reduce` changes. Every list in it has a maximum length. */
 export interface PageState {
   readonly connection: 'connecting' | 'live' | 'lost' | 'ended' | 'full'
   readonly survey?: PageSurvey
@@ -12,27 +12,28 @@ export interface PageState {
   readonly events: readonly PageEvent[]
   /** Samples of the last 15 minutes, oldest first. */
   readonly samples: readonly Sample[]
-  /** Current and past actions of the page, oldest first. */
-  readonly works: readonly PageWork[]
+  /** The current and past jobs of the page, oldest first. A job is one run of an action. */
+  readonly jobs: readonly PageJob[]
 }
 
 export type PageMessage =
   | { readonly type: 'connection'; readonly is: PageState['connection'] }
   | { readonly type: 'survey'; readonly survey: PageSurvey }
   | { readonly type: 'events'; readonly events: readonly PageEvent[] }
-  | { readonly type: 'work'; readonly work: PageWork }
-  /** The connection is open. The server sends all known actions from the beginning. */
+  | { readonly type: 'work'; readonly work: PageJob }
+  /** The connection is open. The server sends all known jobs again. */
   | { readonly type: 'opened' }
   | { readonly type: 'gone'; readonly reason: string }
+  /** Another lab has replaced the lab, so the events and jobs of the page no longer apply. */
   | { readonly type: 'reset' }
 
-export const BEGIN: PageState = { connection: 'connecting', events: [], works: [], samples: [] }
+export const INITIAL_STATE: PageState = { connection: 'connecting', events: [], jobs: [], samples: [] }
 
 /** Returns true if the shown clusters may be out of date. */
 export const isStale = ({ connection, gone }: PageState): boolean => connection !== 'live' || gone !== undefined
 
-const EVENTS_KEPT = 1000
-const WORKS_KEPT = 20
+const EVENTS_MAX = 1000
+const JOBS_MAX = 20
 
 export const reduce = (state: PageState, message: PageMessage): PageState => {
   switch (message.type) {
@@ -44,25 +45,25 @@ export const reduce = (state: PageState, message: PageMessage): PageState => {
       return { ...rest, connection: 'live', survey, samples: withSurvey(state.samples, survey) }
     }
     case 'events':
-      return { ...state, connection: 'live', events: join(state.events, message.events) }
+      return { ...state, connection: 'live', events: append(state.events, message.events) }
     case 'work':
-      return { ...state, works: withWork(state.works, message.work) }
+      return { ...state, jobs: withJob(state.jobs, message.work) }
     case 'opened':
-      return { ...state, works: [] }
+      return { ...state, jobs: [] }
     case 'gone':
       return { ...state, connection: 'live', gone: message.reason }
     case 'reset':
-      return { ...state, events: [], works: [] }
+      return { ...state, events: [], jobs: [] }
   }
 }
 
-const withWork = (works: readonly PageWork[], work: PageWork): readonly PageWork[] =>
-  works.some(({ id }) => id === work.id)
-    ? works.map((one) => (one.id === work.id ? work : one))
-    : [...works, work].slice(-WORKS_KEPT)
+const withJob = (jobs: readonly PageJob[], work: PageJob): readonly PageJob[] =>
+  jobs.some(({ id }) => id === work.id)
+    ? jobs.map((one) => (one.id === work.id ? work : one))
+    : [...jobs, work].slice(-JOBS_MAX)
 
-/** Removes duplicates that arrive after a reconnection. */
-const join = (known: readonly PageEvent[], more: readonly PageEvent[]): readonly PageEvent[] => {
+/** Appends events. Omits known ones, which the server sends again after a reconnection. */
+const append = (known: readonly PageEvent[], more: readonly PageEvent[]): readonly PageEvent[] => {
   const last = known.at(-1)?.id ?? 0
-  return [...known, ...more.filter(({ id }) => id > last)].slice(-EVENTS_KEPT)
+  return [...known, ...more.filter(({ id }) => id > last)].slice(-EVENTS_MAX)
 }

@@ -3,7 +3,7 @@ export type Json = Readonly<Record<string, unknown>>
 /** One request of the public HTTP API. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below `/v1/`, as users write it. */
+  /** Path below `/v1/`, without URL encoding. */
   readonly path: string
   /** True for a path below `/_understudy/v1/`, which only Understudy has. */
   readonly isOwn?: true
@@ -19,8 +19,8 @@ export interface Session {
   readonly namespace: string
   readonly name: string
   readonly policies: readonly string[]
-  /** True if this page's sign-in created the token, which is then revoked at sign-out. */
-  readonly isOwn: boolean
+  /** True if the sign-in of this page created the token, false if the user entered it. */
+  readonly isRevokedAtSignOut: boolean
 }
 
 /** Sends a request, with or without a token. Rejects with an Error whose message can be shown to the user. */
@@ -41,12 +41,13 @@ export const addressOf = ({ path, isOwn, query = {} }: Call): string => {
   return `${isOwn ? '/_understudy/v1/' : '/v1/'}${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
-/** Returns an object inside a response; empty if it does not exist. */
+/** Returns the object in a field of a response; an empty object if the field is missing. */
 export const partOf = (json: Json, name: string): Json => {
   const part = json[name]
   return typeof part === 'object' && part !== null ? (part as Json) : {}
 }
 
+/** Returns a field as text: JSON for an object, an empty text for a missing field. */
 export const textOf = (json: Json, name: string): string => {
   const value = json[name]
   if (value === undefined || value === null) return ''
@@ -64,10 +65,11 @@ export const keysOf = (json: Json): readonly string[] => listOf(partOf(json, 'da
 const NOT_CACHED: object = { cache: 'no-store' }
 
 /**
- * Returns a function that calls an API below an address of this server. `silence`: the error text if there is no response.
+ * Returns a function that sends requests to the API with the path prefix `root` on the server of this page.
+ * `unreachableText`: the error text if the server does not respond.
  */
 export const apiAt =
-  (root: string, silence = 'the server does not respond'): Ask =>
+  (root: string, unreachableText = 'the server does not respond'): Ask =>
   async (call, as) => {
     const response = await globalThis
       .fetch(root + addressOf(call), {
@@ -78,19 +80,19 @@ export const apiAt =
         ...NOT_CACHED,
       })
       .catch(() => {
-        throw new Error(silence)
+        throw new Error(unreachableText)
       })
     const text = await response.text()
     const json = parseJson(text)
-    if (response.ok || (call.method === 'GET' && isAnswer(json))) return json ?? {}
+    if (response.ok || (call.method === 'GET' && isResult(json))) return json ?? {}
     throw new Error(reasonOf(json, text, response.status))
   }
 
 /**
- * Returns true if an error status has data. Some states have their own status, for example a deleted version. A missing
- * path has an empty error list.
+ * Returns true if a response with an error status is a result. For example, a deleted version has the status 404 and
+ * data, and a list without entries has the status 404 and an empty list of errors.
  */
-const isAnswer = (json: Json | undefined): boolean =>
+const isResult = (json: Json | undefined): boolean =>
   json !== undefined && (!Array.isArray(json.errors) || json.errors.length === 0)
 
 const headersOf = ({ body }: Call, as: Pick<Session, 'token' | 'namespace'> | undefined): Record<string, string> => ({
@@ -104,15 +106,15 @@ const headersOf = ({ body }: Call, as: Pick<Session, 'token' | 'namespace'> | un
 
 const reasonOf = (json: Json | undefined, text: string, status: number): string => {
   const errors = json ? listOf(json, 'errors').map(String).join('; ') : text.trim()
-  return errors || `the server responds with status ${status}`
+  return errors || `the server returned the status ${status} without a reason`
 }
 
-/** For a number, `source` is its original text, if the browser supports it. */
+/** A function for `JSON.parse`. `context.source` is the original text of a number; not all browsers pass it. */
 type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
 
 const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => unknown }
 
-/** A number that would be rounded is kept as its original text, so that stored data can be edited and written back. */
+/** Keeps the original text of a number that would be rounded, so that a user can edit stored data and write it back. */
 const keepNumbers: Reviver = (_, value, context) =>
   typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER && rawJSON && context?.source !== undefined
     ? rawJSON(context.source)

@@ -1,7 +1,10 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** Runs the work of a form. After a success, the form stays busy, because it closes. `problem`: why the work failed. */
+/**
+ * Returns `run`, which waits for the request of a form, and its state. After a success, the form stays busy until it
+ * closes. `problem`: the error of the last request; empty if there is none.
+ */
 export const useTask = () => {
   const [problem, setProblem] = useState('')
   const [isBusy, setBusy] = useState(false)
@@ -22,7 +25,7 @@ interface ChooserProps {
   readonly 'aria-describedby'?: string
   readonly required?: boolean
   readonly disabled?: boolean
-  /** Further options. */
+  /** Option elements before `options`, for example groups. */
   readonly children?: ComponentChildren
   readonly value: string
   /** Names, or values with their labels. */

@@ -4,7 +4,8 @@ interface Row {
   /** The first cell is the name of the row. */
   readonly cells: readonly ComponentChildren[]
   readonly key?: string
-  readonly acts?: ComponentChildren
+  /** Buttons in an additional last cell. */
+  readonly actions?: ComponentChildren
   readonly attributes?: { readonly 'data-state': string; readonly 'aria-current': 'true' | undefined }
 }
 
@@ -17,9 +18,9 @@ interface TableProps {
 export const PlainTable = ({ caption, heads, rows }: TableProps) => (
   <table>
     <caption>{caption}</caption>
-    <Heads heads={heads} hasActs={rows.some(({ acts }) => acts !== undefined)} />
+    <Heads heads={heads} hasActions={rows.some(({ actions }) => actions !== undefined)} />
     <tbody>
-      {rows.map(({ cells: [name, ...cells], key = String(name), acts, attributes }) => (
+      {rows.map(({ cells: [name, ...cells], key = String(name), actions, attributes }) => (
         <tr key={key} {...attributes}>
           <th scope="row">{name}</th>
           {cells.map((cell, index) => (
@@ -27,15 +28,15 @@ export const PlainTable = ({ caption, heads, rows }: TableProps) => (
               {cell}
             </td>
           ))}
-          {acts !== undefined && <td class="acts">{acts}</td>}
+          {actions !== undefined && <td class="acts">{actions}</td>}
         </tr>
       ))}
     </tbody>
   </table>
 )
 
-/** `hasActs`: true if the rows end with actions. */
-export const Heads = ({ heads, hasActs }: Pick<TableProps, 'heads'> & { readonly hasActs: boolean }) => (
+/** `hasActions`: true if the rows have an additional last cell with buttons. */
+export const Heads = ({ heads, hasActions }: Pick<TableProps, 'heads'> & { readonly hasActions: boolean }) => (
   <thead>
     <tr>
       {heads.map((head) => (
@@ -43,7 +44,7 @@ export const Heads = ({ heads, hasActs }: Pick<TableProps, 'heads'> & { readonly
           {head}
         </th>
       ))}
-      {hasActs && <td class="acts" />}
+      {hasActions && <td class="acts" />}
     </tr>
   </thead>
 )

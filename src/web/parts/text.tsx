@@ -4,51 +4,52 @@ import { Button } from './inputs.js'
 
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
 
-/** Format of local times. `TIME`: with tenths of a second. */
+/** Formats a time in the user's time zone, in seconds. */
 export const SHORT_TIME = new Intl.DateTimeFormat(undefined, CLOCK)
+/** Formats a time in the user's time zone, in tenths of a second. */
 export const TIME = new Intl.DateTimeFormat(undefined, { ...CLOCK, fractionalSecondDigits: 1 })
 
-/** The time zone of local times. */
+/** The name of the user's time zone. */
 export const { timeZone: ZONE } = TIME.resolvedOptions()
 
-/** Times that may be days ago, with their time zone. */
+/** Formats a time that may be days ago: with date and time zone. */
 const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
   ...({ year: 'numeric', month: '2-digit', day: '2-digit' } as const),
   ...({ ...CLOCK, timeZoneName: 'short' } as const),
 })
 
-/** Shows a server time in the user's time zone. Other texts are shown unchanged. */
-export const At = ({ time }: { readonly time: string }) => {
+/** A time of a server in the user's time zone. A text that is not a time is shown unchanged. */
+export const LocalTime = ({ time }: { readonly time: string }) => {
   const ms = Date.parse(time)
   if (Number.isNaN(ms)) return <>{time}</>
   return <time dateTime={time}>{DAY_AND_TIME.format(ms)}</time>
 }
 
-/** Duration of the "copied" message in milliseconds. */
-const SAID_MS = 1500
+/** Time for which the button shows the result of a copy, in milliseconds. */
+const COPIED_MS = 1500
 
 interface CopyProps {
   readonly text: string
-  /** Label of a value that must not be shown. */
+  /** Accessible name of the text (default: the text itself). Required for secrets. */
   readonly what?: string | undefined
 }
 
 /** A button that copies a shell line or a secret. */
 export const Copy = ({ text, what = text }: CopyProps) => {
-  const [said, setSaid] = useState('Copy')
-  const say = (word: string) => {
-    setSaid(word)
-    window.setTimeout(() => setSaid('Copy'), SAID_MS)
+  const [label, setLabel] = useState('Copy')
+  const showResult = (result: string) => {
+    setLabel(result)
+    window.setTimeout(() => setLabel('Copy'), COPIED_MS)
   }
   const copy = () =>
     navigator.clipboard.writeText(text).then(
-      () => say('Copied'),
-      () => say('Select the text'),
+      () => showResult('Copied'),
+      () => showResult('Select the text'),
     )
-  return <Button label={said} aria-label={`${said}: ${what}`} onClick={copy} />
+  return <Button label={label} aria-label={`${label}: ${what}`} onClick={copy} />
 }
 
-/** A shell line that wraps between words first, then after slashes. */
+/** A shell line. It wraps between words, and after a slash only if a word is longer than a line. */
 export const ShellLine = ({ text }: { readonly text: string }) => (
   <code>
     {text.split(' ').map((word, index) => (
@@ -80,8 +81,8 @@ interface ValueProps {
   readonly value: string
 }
 
-/** A value with a button that copies it. `fact`: the name of the value for tests. */
-export const Shown = ({ what, value, fact }: ValueProps & { readonly fact?: string }) => (
+/** A value with a button that copies it. `fact`: the `data-fact` attribute, by which tests find the value. */
+export const CopyableValue = ({ what, value, fact }: ValueProps & { readonly fact?: string }) => (
   <span class="secret">
     <code data-fact={fact}>{value}</code>
     {value !== '' && <Copy text={value} what={what} />}

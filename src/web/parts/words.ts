@@ -11,7 +11,7 @@ interface ClusterStatusWord {
 
 export const clusterStatusOf = (cluster: PageCluster): ClusterStatusWord => {
   const { process, isAnswering, isInitialized, isSealed, dr, performance } = cluster
-  if (isProcessWord(process)) return { word: process, look: 'away' }
+  if (isProcessStatus(process)) return { word: process, look: 'away' }
   if (!isAnswering) return { word: 'unreachable', look: 'away' }
   if (!isInitialized) return { word: 'not initialized', look: 'away' }
   if (isSealed) return { word: 'sealed', look: 'away' }
@@ -23,10 +23,10 @@ export const clusterStatusOf = (cluster: PageCluster): ClusterStatusWord => {
   return isPrimary ? { word: 'primary', look: 'primary' } : { word: 'no replication', look: 'plain' }
 }
 
-/** Whether the state of a process is a status of its own. */
-const isProcessWord = (process: PageCluster['process']): boolean => ['stopped', 'crashed', 'paused'].includes(process)
+/** Returns true if the state of a process is also the status of its cluster or node. */
+const isProcessStatus = (process: PageCluster['process']): boolean => ['stopped', 'crashed', 'paused'].includes(process)
 
-/** The sign before a status word, so that the signs differ, not only the colors. */
+/** The sign before a status word, so that color is not the only difference. */
 const SIGNS: Readonly<Record<string, string>> = {
   stopped: '■',
   crashed: '✗',
@@ -45,16 +45,14 @@ export const nodeStatusOf = ({
   state,
   isActive,
 }: PageNode): { word: string; look: 'active' | 'plain' | 'away' } => {
-  const word = isProcessWord(process) ? process : (NODE_WORDS[state] ?? state.replaceAll('-', ' '))
+  const word = isProcessStatus(process) ? process : state === 'silent' ? 'unreachable' : state.replaceAll('-', ' ')
   const isOpen = isActive || state === 'standby' || state.endsWith('-standby')
   return { word, look: word === process || !isOpen ? 'away' : isActive ? 'active' : 'plain' }
 }
 
-const NODE_WORDS: Readonly<Record<string, string>> = { silent: 'unreachable' }
-
 /** Returns the distinct signs of the faults between a node and the other nodes of its cluster. */
 export const nodeSignsOf = (node: string, faults: PageSurvey['faults']): string =>
-  signsAmong((faults ?? []).filter(({ between }) => between?.includes(node) === true))
+  signsOf((faults ?? []).filter(({ between }) => between?.includes(node) === true))
 
 /** Returns for example `DR primary, performance primary`; empty without replication or if unknown. */
 export const rolesOf = (cluster: PageCluster): string =>
@@ -104,16 +102,16 @@ export interface Arrow {
   readonly secondary: string
   /** `well`: entries are streamed. `working`: synchronization is in progress. `cut`: nothing is received. */
   readonly state: 'well' | 'working' | 'cut' | 'split'
-  /** A short text: `A crashed`, `merkle-sync`; empty if healthy. */
-  readonly stateWords: string
-  /** Empty if an end does not respond, and in a split brain. */
+  /** Why nothing is streamed: `A crashed`, `merkle-sync`. Empty if healthy, or if `faults` has the reason. */
+  readonly stateText: string
+  /** The lag as text. Empty if one of the clusters is down, and in a split brain. */
   readonly lag: string
   readonly faults: readonly PageFault[]
 }
 
 /**
- * Returns the arrows of the topology. If the primary of a secondary is unknown, uses its last known primary. The primaries of
- * a split brain have an arrow between them.
+ * Returns the arrows of the topology. If the primary of a secondary is unknown, its arrow starts at the last known
+ * primary. Between the primaries of a split brain is an arrow as well.
  */
 export const arrowsOf = ({ links, splits, faults, clusters }: PageSurvey): readonly Arrow[] => {
   const faultsBetween = (one: string, other: string) =>
@@ -131,31 +129,29 @@ export const arrowsOf = ({ links, splits, faults, clusters }: PageSurvey): reado
       {
         ...{ key: `${kind} ${secondary}`, kind, primary, secondary, faults: between },
         state: isCut ? 'cut' : isStreaming ? 'well' : 'working',
-        stateWords: away ? `${away.name} ${clusterStatusOf(away).word}` : stateWordsOf(link, between.length > 0),
+        stateText: away ? `${away.name} ${clusterStatusOf(away).word}` : stateTextOf(link, between.length > 0),
         lag: away ? '' : lagOf(link),
       },
     ]
   })
   const split = splits.map(({ kind, between: [primary, secondary] }): Arrow => {
     const ends = { primary, secondary, faults: faultsBetween(primary, secondary) }
-    return { ...ends, key: `split ${kind} ${secondary}`, kind, state: 'split', stateWords: '', lag: '' }
+    return { ...ends, key: `split ${kind} ${secondary}`, kind, state: 'split', stateText: '', lag: '' }
   })
   return [...replicated, ...split]
 }
 
-/** Whether a cluster is one of several primaries of a replication set. */
+/** Returns true if a cluster is one of several primaries of a replication set. */
 export const isSplit = ({ splits }: PageSurvey, name: string): boolean =>
   splits.some(({ between }) => between.includes(name))
 
-/** Returns why nothing is streamed, unless a fault on the arrow shows it. */
-const stateWordsOf = ({ primary, state, connectionState }: PageLink, hasFault: boolean): string => {
+/** Returns why nothing is streamed. Empty if a fault, whose sign the arrow shows, is the reason. */
+const stateTextOf = ({ primary, state, connectionState }: PageLink, hasFault: boolean): string => {
   if (primary === null) return 'primary unreachable'
   if (['ready', ''].includes(connectionState)) return state === 'stream-wals' ? '' : state
   return hasFault ? '' : connectionState.replaceAll('_', ' ')
 }
 
-/** Returns the distinct signs of the faults on an arrow. */
-export const signsOf = ({ faults }: Arrow): string => signsAmong(faults)
-
-const signsAmong = (faults: readonly PageFault[]): string =>
+/** Returns the distinct signs of faults, for example `✂ cut, 80 ms`. */
+export const signsOf = (faults: readonly PageFault[]): string =>
   [...new Set(faults.map(({ sign, isCut }) => (isCut ? `${sign} cut` : sign)))].join(', ')

@@ -62,7 +62,8 @@ export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
 }
 
 const nothingText = (hasEvents: boolean | undefined, count: number): string => {
-  if (hasEvents === false) return 'No lab daemon records the events of this lab. Labs of "understudy up" have one.'
+  if (hasEvents === false)
+    return 'This lab has no lab daemon, so no events are recorded. "understudy up" starts a lab with a lab daemon.'
   return count === 0
     ? 'No events yet. Run an action, a drill or a command to see its events.'
     : 'No event matches the filter. Clear the search, or select more types.'

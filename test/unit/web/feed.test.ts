@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PageEvent, PageSurvey } from '../../../src/lab/web/page-facts.js'
-import type { PageWork } from '../../../src/lab/web/page-work.js'
-import { BEGIN, isStale, type PageMessage, type PageState, reduce } from '../../../src/web/feed/state.js'
+import type { PageJob } from '../../../src/lab/web/page-job.js'
+import { INITIAL_STATE, isStale, type PageMessage, type PageState, reduce } from '../../../src/web/feed/state.js'
 import { filterEvents, GROUPS, type Group } from '../../../src/web/timeline/filter.js'
 
 const event = (id: number, more: Partial<PageEvent> = {}): PageEvent => ({
@@ -14,7 +14,7 @@ const event = (id: number, more: Partial<PageEvent> = {}): PageEvent => ({
   step: null,
   ...more,
 })
-const stateAfter = (...messages: PageMessage[]): PageState => messages.reduce(reduce, BEGIN)
+const stateAfter = (...messages: PageMessage[]): PageState => messages.reduce(reduce, INITIAL_STATE)
 const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => event(first + index))
 const survey = (primary: string | null): PageSurvey => ({
@@ -44,7 +44,7 @@ describe('what the page knows', () => {
   })
 
   it('the page state keeps a limited number of the newest events', () => {
-    let state = BEGIN
+    let state = INITIAL_STATE
     for (let id = 1; id <= 5000; id += 1) state = reduce(state, { type: 'events', events: [event(id)] })
     expect([state.events.length, state.events.at(-1)?.id]).toEqual([1000, 5000])
   })
@@ -59,7 +59,7 @@ describe('what the page knows', () => {
   })
 
   it('the connection is live with any message, and lost without one', () => {
-    expect(BEGIN.connection).toBe('connecting')
+    expect(INITIAL_STATE.connection).toBe('connecting')
     expect(stateAfter({ type: 'connection', is: 'lost' }).connection).toBe('lost')
     expect(stateAfter({ type: 'connection', is: 'lost' }, { type: 'survey', survey: survey('A') }).connection).toBe(
       'live',
@@ -73,7 +73,7 @@ describe('what the page knows', () => {
   })
 
   it('the page state has each job once in its last state, and starts over with a new server', () => {
-    const work = (id: number, state: PageWork['state']) => ({
+    const work = (id: number, state: PageJob['state']) => ({
       type: 'work' as const,
       work: {
         ...{ id, state, title: '', command: null, lines: [], outcome: '', tookMs: null },
@@ -81,14 +81,14 @@ describe('what the page knows', () => {
       },
     })
     const state = stateAfter(work(1, 'running'), work(2, 'running'), work(1, 'done'))
-    expect(state.works.map(({ id, state }) => [id, state])).toEqual([
+    expect(state.jobs.map(({ id, state }) => [id, state])).toEqual([
       [1, 'done'],
       [2, 'running'],
     ])
-    expect(reduce(state, { type: 'opened' }).works).toEqual([])
-    let many = BEGIN
+    expect(reduce(state, { type: 'opened' }).jobs).toEqual([])
+    let many = INITIAL_STATE
     for (let id = 1; id <= 100; id += 1) many = reduce(many, work(id, 'done'))
-    expect([many.works.length, many.works.at(-1)?.id]).toEqual([20, 100])
+    expect([many.jobs.length, many.jobs.at(-1)?.id]).toEqual([20, 100])
   })
 
   it('the page state is stale without a lab, and current with the next one', () => {

@@ -9,7 +9,7 @@ import { LabError } from '../../model/lab-error.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { topologyName } from '../../topology/catalogue.js'
 import type { PageChoices } from '../page-facts.js'
-import type { PageDrill, PageStep } from '../page-work.js'
+import type { PageDrill, PageStep } from '../page-job.js'
 import { type ActionContext, type Progress, TIMEOUT_MS } from './lab-action.js'
 
 /** Returns a bundled drill. The page cannot access drill files. */

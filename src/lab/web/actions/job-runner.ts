@@ -5,7 +5,7 @@ import { LabError } from '../../model/lab-error.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import { listSnapshots } from '../../snapshot/kept.js'
 import type { PageAction, PageChoices, PagePlan } from '../page-facts.js'
-import type { PageLine, PageWork } from '../page-work.js'
+import type { PageLine, PageJob } from '../page-job.js'
 import { ACTIONS, planSteps } from './actions.js'
 import { drillsFor } from './drill-job.js'
 import { LABS } from './lab-action.js'
@@ -29,11 +29,11 @@ interface Running {
 export class JobRunner implements AsyncDisposable {
   readonly #name: string
   readonly #host: LabHost
-  readonly #emit: (work: PageWork) => void
+  readonly #emit: (work: PageJob) => void
   readonly #running = new Map<number, Running>()
   #lastId = 0
 
-  constructor(name: string, host: LabHost, emit: (work: PageWork) => void) {
+  constructor(name: string, host: LabHost, emit: (work: PageJob) => void) {
     this.#name = name
     this.#host = host
     this.#emit = emit
@@ -60,13 +60,13 @@ export class JobRunner implements AsyncDisposable {
   }
 
   /** Starts an action and returns at once. `emit` receives its progress. Throws if the action is not possible. */
-  begin(action: PageAction): PageWork {
+  begin(action: PageAction): PageJob {
     const described = this.#describe(action)
     this.#requireIdle(action)
     const { canBeStopped = false } = ACTIONS[action.verb]
     const stop = new AbortController()
     const id = ++this.#lastId
-    const begun: PageWork = {
+    const begun: PageJob = {
       id,
       canBeStopped,
       ...described,
@@ -102,7 +102,7 @@ export class JobRunner implements AsyncDisposable {
   }
 
   /** Returns the title, and the equivalent shell command if there is one. Throws if the lab does not support the action. */
-  #describe(action: PageAction): Pick<PageWork, 'title' | 'command'> {
+  #describe(action: PageAction): Pick<PageJob, 'title' | 'command'> {
     const { needs, title, line } = ACTIONS[action.verb]
     if (!LABS[needs](requireAnyLab(this.#name)))
       throw new LabError('usage', `the lab "${this.#name}" does not support "${action.verb}"`)
@@ -118,11 +118,11 @@ export class JobRunner implements AsyncDisposable {
       throw new LabError('conflict', `wait for running actions: ${this.unfinished.join('; ')}`)
   }
 
-  async #do(action: PageAction, begun: PageWork, signal: AbortSignal): Promise<void> {
+  async #do(action: PageAction, begun: PageJob, signal: AbortSignal): Promise<void> {
     const { clock } = this.#host
     const startedMs = clock.monotonic()
     let work = begun
-    const show = (change: Partial<PageWork>) => {
+    const show = (change: Partial<PageJob>) => {
       work = { ...work, ...change }
       this.#emit(work)
     }
@@ -131,9 +131,9 @@ export class JobRunner implements AsyncDisposable {
     const progress = {
       say: (text: string) => add('said', text),
       call: (line: string) => add('call', line),
-      show: (drill: PageWork['drill']) => show({ drill }),
+      show: (drill: PageJob['drill']) => show({ drill }),
     }
-    const end = (state: PageWork['state'], outcome: string) =>
+    const end = (state: PageJob['state'], outcome: string) =>
       show({ state, outcome: shorten(outcome), tookMs: clock.monotonic() - startedMs })
     try {
       await using lab = openLab(this.#name, this.#host)

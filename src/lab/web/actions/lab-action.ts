@@ -7,7 +7,7 @@ import type { Runbook } from '../../operations/runbook.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
 import type { PageAction, AvailableAction, PagePlanStep, PageVerb } from '../page-facts.js'
-import type { PageDrill } from '../page-work.js'
+import type { PageDrill } from '../page-job.js'
 
 /** Timeout of each wait in milliseconds, as on the command line. */
 export const TIMEOUT_MS = 30_000

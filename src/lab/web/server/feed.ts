@@ -20,7 +20,7 @@ import { observe } from '../../status/observe.js'
 import { describeHappened, describeLosses, describeSurvey, type ServerFacts } from './describe-page.js'
 import { availableActions } from '../actions/available.js'
 import type { PAGE_MESSAGES, PageEvent, PageLink, PageLosses, PageRequests } from '../page-facts.js'
-import type { PageWork } from '../page-work.js'
+import type { PageJob } from '../page-job.js'
 import type { ClusterOfNodes, NodeAccess } from '../../nodes/nodes.js'
 
 /** Polling interval: lag changes without events. */
@@ -55,7 +55,7 @@ export class Feed {
   readonly #viewers = new Set<http.ServerResponse>()
   readonly #isReadOnly: boolean
   #events: readonly PageEvent[] = []
-  #works: readonly PageWork[] = []
+  #works: readonly PageJob[] = []
   #links: readonly PageLink[] = []
   #losses: readonly PageLosses[] = []
   #lossesUntilMs = Number.NEGATIVE_INFINITY
@@ -102,7 +102,7 @@ export class Feed {
   }
 
   /** Sends the start or progress of an action to all viewers. */
-  sendWork(work: PageWork): void {
+  sendWork(work: PageJob): void {
     const isKnown = this.#works.some(({ id }) => id === work.id)
     this.#works = isKnown
       ? this.#works.map((one) => (one.id === work.id ? work : one))

@@ -9,8 +9,8 @@ export interface KvMount {
 }
 
 /** Returns the mounts in the response of `sys/internal/ui/mounts`, which lists the mounts that the token may see. */
-export const kvMountsOf = (answer: Json): readonly KvMount[] =>
-  Object.entries(partOf(partOf(answer, 'data'), 'secret'))
+export const kvMountsOf = (response: Json): readonly KvMount[] =>
+  Object.entries(partOf(partOf(response, 'data'), 'secret'))
     .flatMap(([path, mount]) => {
       const { type } = mount as Json
       if (type !== 'kv' && type !== 'generic') return []
@@ -31,25 +31,30 @@ export const readCall = (mount: KvMount, name: string, version: number): Call =>
 
 export const metadataCall = (mount: KvMount, name: string): Call => get(at(mount, 'metadata', name))
 
-/** Returns the values of a read response; undefined if there are none, for example for a deleted version. */
-export const valuesOf = ({ version }: KvMount, answer: Json): Json | undefined => {
-  const data = partOf(answer, 'data')
-  const values = version === 2 ? data.data : answer.data
+/** Returns the values in the response to a read; undefined if there are none, for example for a deleted version. */
+export const valuesOf = ({ version }: KvMount, response: Json): Json | undefined => {
+  const data = partOf(response, 'data')
+  const values = version === 2 ? data.data : response.data
   return typeof values === 'object' && values !== null ? (values as Json) : undefined
 }
 
-/** Returns the action that writes a version. `cas`: the version to replace; 0 for a secret that must not exist yet. */
-const writeAct = (mount: KvMount, name: string, cas: number, act: Pick<ApiAction, 'label' | 'fields'>): ApiAction =>
-  post(act.label, at(mount, 'data', name), {
-    ...act,
+/** Returns the action that writes a secret. `cas`: the version to replace; 0 if the secret must not exist (version 2 only). */
+const writeAction = (
+  mount: KvMount,
+  name: string,
+  cas: number,
+  action: Pick<ApiAction, 'label' | 'fields'>,
+): ApiAction =>
+  post(action.label, at(mount, 'data', name), {
+    ...action,
     isQuiet: true,
     ...(mount.version === 2 ? { fixed: { options: { cas } } } : { bodyField: 'data', isDestructive: true }),
   })
 
 const dataField = (initial: string): Field => required('json', 'data', 'Values (JSON)', initial)
 
-export const newAct = (mount: KvMount, folder: string): ApiAction =>
-  writeAct(mount, `${folder}{name}`, 0, {
+export const newAction = (mount: KvMount, folder: string): ApiAction =>
+  writeAction(mount, `${folder}{name}`, 0, {
     label: 'New secret …',
     fields: [required('text', 'name', `Name below ${mount.path}${folder}`), dataField('{\n  "": ""\n}')],
   })
@@ -58,13 +63,13 @@ export const newAct = (mount: KvMount, folder: string): ApiAction =>
  * Returns the action that changes a secret. `values`: the initial values. Version 2 rejects the change if another
  * client has written meanwhile.
  */
-export const changeAct = (mount: KvMount, name: string, values: Json, current: number): ApiAction =>
-  writeAct(mount, name, current, {
+export const changeAction = (mount: KvMount, name: string, values: Json, current: number): ApiAction =>
+  writeAction(mount, name, current, {
     label: mount.version === 2 ? 'New version …' : 'Change …',
     fields: [dataField(JSON.stringify(values, null, 2))],
   })
 
-export const deleteAct = (mount: KvMount, name: string): ApiAction =>
+export const deleteAction = (mount: KvMount, name: string): ApiAction =>
   remove(
     mount.version === 2 ? 'Delete all versions …' : 'Delete …',
     at(mount, 'metadata', name),
@@ -94,7 +99,7 @@ const stateOf = (facts: Json): KvVersion['state'] => {
 }
 
 /** Returns the actions for a version in its current state. */
-export const versionActs = (mount: KvMount, name: string, { version, state }: KvVersion): readonly ApiAction[] => {
+export const versionActions = (mount: KvMount, name: string, { version, state }: KvVersion): readonly ApiAction[] => {
   const fixed = { versions: [version] }
   const end = destroy('Destroy …', at(mount, 'destroy', name), 'The values of this version are deleted permanently.', {
     fixed,

@@ -1,23 +1,28 @@
 import { describe, expect, it } from 'vitest'
-import { eventsBetween, type OwnLook, type OwnStatus, surveyOf } from '../../../src/web/feed/own-look.js'
+import {
+  eventsBetween,
+  type ServerStatus,
+  type ReplicationStatus,
+  surveyOf,
+} from '../../../src/web/feed/server-status.js'
 
 /** The topology diagram of a single server, from its own status. */
 
-const look = (more: Partial<OwnLook> = {}): OwnLook => ({
+const look = (more: Partial<ServerStatus> = {}): ServerStatus => ({
   ...{ at_ms: 1000, name: 'east', api_address: 'http://127.0.0.1:8200', initialized: true, sealed: false, node: null },
   ...{ requests: { handled: 9, refused: 1 }, dr: { mode: 'disabled' }, performance: { mode: 'disabled' } },
   lags: { secondaries: [], upstream: null },
   ...more,
 })
-const primary: OwnStatus = {
+const primary: ReplicationStatus = {
   ...{ mode: 'primary', state: 'running', last_wal: 40, known_secondaries: ['b', 'lost'] },
   secondaries: [{ node_id: 'b', api_address: 'http://127.0.0.1:8210', connection_status: 'connected' }],
 }
-const secondary: OwnStatus = {
+const secondary: ReplicationStatus = {
   ...{ mode: 'secondary', state: 'stream-wals', connection_state: 'ready', last_remote_wal: 33, last_wal: 3 },
   primaries: [{ api_address: 'http://127.0.0.1:8230', connection_status: 'connected' }],
 }
-const lags: OwnLook['lags'] = {
+const lags: ServerStatus['lags'] = {
   secondaries: [{ kind: 'dr', secondary: 'b', entries: 2, ms: 1500 }],
   upstream: { entries: 4, ms: 800 },
 }
@@ -62,7 +67,7 @@ describe('the picture of a server', () => {
   })
 
   it('the diagram of a server distinguishes secondaries with equal ids or the name of the server', () => {
-    const ids = (...known: string[]): OwnStatus => ({ mode: 'primary', known_secondaries: known })
+    const ids = (...known: string[]): ReplicationStatus => ({ mode: 'primary', known_secondaries: known })
     const { clusters, links } = surveyOf(look({ dr: ids('b'), performance: ids('b', 'east') }))
     expect(clusters.map(({ name }) => name)).toEqual(['east', 'b', 'b (performance)', 'east (performance)'])
     expect(links.map((one) => `${one.primary} ${one.secondary}`)).toEqual([
@@ -91,7 +96,7 @@ describe('the picture of a server', () => {
 })
 
 describe('what happens to a server', () => {
-  const happened = (before: OwnLook, after: OwnLook) =>
+  const happened = (before: ServerStatus, after: ServerStatus) =>
     eventsBetween(before, after, 4).map(({ id, kind, text }) => `${id} ${kind} ${text}`)
 
   it('the events of a server are the changes between two samples', () => {

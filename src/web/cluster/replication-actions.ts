@@ -2,7 +2,7 @@ import { type ApiAction, destroy, field, post, required } from '../actions/actio
 import type { PageKind } from '../../lab/web/page-facts.js'
 import { type Json, listOf, partOf, textOf } from '../parts/api.js'
 
-/** Warning for role changes. */
+/** Part of the warning before a role change. */
 const PAUSE = 'The cluster is unavailable for a moment.'
 
 const ADDRESS = field('text', 'primary_cluster_addr', 'Cluster address', {
@@ -12,8 +12,8 @@ const API_ADDRESS = field('text', 'primary_api_addr', 'API address of the primar
   hint: 'replaces the address in the token',
 })
 
-/** The actions in each mode, with paths below those of a kind of replication. */
-const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
+/** The actions by the mode of the cluster. The paths are relative to `sys/replication/KIND/`. */
+const ACTIONS: Readonly<Record<string, readonly ApiAction[]>> = {
   disabled: [
     post('Enable as primary …', 'primary/enable', {
       fields: [ADDRESS],
@@ -79,10 +79,10 @@ const ACTS: Readonly<Record<string, readonly ApiAction[]>> = {
 }
 
 /**
- * Returns the actions of a cluster for one kind of replication, from its full status. All actions of a DR secondary
- * require an operation token.
+ * Returns the actions of a cluster for one kind of replication. `status`: the status of both kinds. All actions of a DR
+ * secondary require an operation token.
  */
-export const actsOf = (kind: PageKind, status: Json, operationToken: string): readonly ApiAction[] => {
+export const actionsOf = (kind: PageKind, status: Json, operationToken: string): readonly ApiAction[] => {
   const modeOf = (one: PageKind) => textOf(partOf(status, one), 'mode')
   const isDrSecondary = modeOf('dr') === 'secondary'
   if (kind === 'performance' && isDrSecondary) return []
@@ -91,15 +91,15 @@ export const actsOf = (kind: PageKind, status: Json, operationToken: string): re
     hint: 'generated on this page from key shares',
   })
   const mode = modeOf(kind)
-  return (Object.hasOwn(ACTS, mode) ? (ACTS[mode] ?? []) : []).map((act) => ({
-    ...act,
-    path: `sys/replication/${kind}/${act.path}`,
-    ...(isDrSecondary && { fields: [...(act.fields ?? []), token] }),
+  return (Object.hasOwn(ACTIONS, mode) ? (ACTIONS[mode] ?? []) : []).map((action) => ({
+    ...action,
+    path: `sys/replication/${kind}/${action.path}`,
+    ...(isDrSecondary && { fields: [...(action.fields ?? []), token] }),
   }))
 }
 
 /** Returns the action of a primary that revokes a secondary. */
-export const revokeAct = (kind: PageKind, id: string): ApiAction =>
+export const revokeAction = (kind: PageKind, id: string): ApiAction =>
   destroy(
     'Revoke …',
     `sys/replication/${kind}/primary/revoke-secondary`,
@@ -110,7 +110,7 @@ export const revokeAct = (kind: PageKind, id: string): ApiAction =>
 export const filterPath = (id: string): string => `sys/replication/performance/primary/paths-filter/${id}`
 
 /** Returns the actions on a filter. `filter`: the current filter; empty if there is none. */
-export const filterActs = (id: string, filter: Json): readonly ApiAction[] => {
+export const filterActions = (id: string, filter: Json): readonly ApiAction[] => {
   const mode = textOf(filter, 'mode')
   const [path, consequence] = [filterPath(id), `"${id}" then receives all data.`]
   return [
@@ -144,28 +144,26 @@ const FACTS = [
   'corrupted_merkle_tree',
 ] as const
 
-/** Returns only the fields in the status. A list is shown on one line. */
+/** Returns the fields to show that the status contains. The items of a list are separated by commas. */
 export const factsOf = (status: Json): readonly (readonly [name: string, value: string])[] =>
   FACTS.flatMap((name) => {
     const value = Array.isArray(status[name]) ? listOf(status, name).join(', ') : textOf(status, name)
     return value === '' ? [] : [[name, value] as const]
   })
 
-/** Returns the rows of the secondaries, including known ones that are disconnected. */
+/** Returns a row for each known secondary: the connected ones from the status, then the others. */
 export const secondariesOf = (status: Json): readonly Json[] => {
-  const heard = listOf(status, 'secondaries') as readonly Json[]
-  const silent = listOf(status, 'known_secondaries')
+  const connected = listOf(status, 'secondaries') as readonly Json[]
+  const disconnected = listOf(status, 'known_secondaries')
     .map(String)
-    .filter((id) => heard.every((row) => textOf(row, 'node_id') !== id))
-  return [...heard, ...silent.map((id) => ({ node_id: id, connection_status: 'not connected' }))]
+    .filter((id) => connected.every((row) => textOf(row, 'node_id') !== id))
+  return [...connected, ...disconnected.map((id) => ({ node_id: id, connection_status: 'not connected' }))]
 }
 
-/**
- * Decodes a generated token with the one-time password of the attempt: XORs their bytes. Throws if their lengths
- * differ.
- */
+/** Decodes a token: XORs its bytes with the one-time password of the attempt. Throws if the lengths differ. */
 export const decodeToken = (encoded: string, password: string): string => {
   const bytes = atob(encoded.replace(/=+$/, ''))
-  if (bytes.length !== password.length) throw new Error('the one-time password belongs to another attempt')
+  if (bytes.length !== password.length)
+    throw new Error('the one-time password belongs to another attempt: enter the one of this attempt')
   return [...bytes].map((byte, index) => String.fromCharCode(byte.charCodeAt(0) ^ password.charCodeAt(index))).join('')
 }

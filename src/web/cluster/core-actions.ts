@@ -4,7 +4,7 @@ import { type ApiAction, destroy, field, post, remove, required } from '../actio
 
 type MountRoot = 'sys/mounts' | 'sys/auth'
 
-const mountAct = (label: string, root: MountRoot, fixed: ApiAction['fixed'], at: string): ApiAction =>
+const mountAction = (label: string, root: MountRoot, fixed: ApiAction['fixed'], at: string): ApiAction =>
   post(label, `${root}/{path}`, {
     fields: [
       required('text', 'path', 'Path', at),
@@ -14,15 +14,15 @@ const mountAct = (label: string, root: MountRoot, fixed: ApiAction['fixed'], at:
     ...(fixed && { fixed }),
   })
 
-export const MOUNT_ACTS: readonly ApiAction[] = [
-  mountAct('Enable key/value …', 'sys/mounts', { type: 'kv', options: { version: '2' } }, 'kv'),
-  mountAct('Enable transit …', 'sys/mounts', { type: 'transit' }, 'transit'),
-  mountAct('Enable AppRole …', 'sys/auth', { type: 'approle' }, 'approle'),
-  mountAct('Enable userpass …', 'sys/auth', { type: 'userpass' }, 'userpass'),
+export const MOUNT_ACTIONS: readonly ApiAction[] = [
+  mountAction('Enable key/value …', 'sys/mounts', { type: 'kv', options: { version: '2' } }, 'kv'),
+  mountAction('Enable transit …', 'sys/mounts', { type: 'transit' }, 'transit'),
+  mountAction('Enable AppRole …', 'sys/auth', { type: 'approle' }, 'approle'),
+  mountAction('Enable userpass …', 'sys/auth', { type: 'userpass' }, 'userpass'),
 ]
 
 /** `path` ends with a slash. */
-export const disableAct = (root: MountRoot, path: string): ApiAction =>
+export const disableAction = (root: MountRoot, path: string): ApiAction =>
   remove(
     'Disable …',
     `${root}/${path.replace(/\/$/, '')}`,
@@ -94,7 +94,7 @@ export const NEW_AUDIT = post('Enable a file device …', 'sys/audit/{path}', {
 export const disableAudit = (path: string): ApiAction =>
   remove('Disable …', `sys/audit/${path.replace(/\/$/, '')}`, 'Requests are no longer logged to this device.')
 
-export const INITIALISE = post('Initialize …', 'sys/init', {
+export const INITIALIZE = post('Initialize …', 'sys/init', {
   fields: [
     required('number', 'secret_shares', 'Key shares', '1'),
     required('number', 'secret_threshold', 'Key threshold', '1'),

@@ -4,13 +4,13 @@ import { FieldInput } from '../actions/field-input.js'
 import { type Ask, get, listOf, partOf, type Session, textOf } from '../parts/api.js'
 import { Button, useTask } from '../parts/inputs.js'
 
-/** The sign-in methods, with their names on the command line. */
-type Way = 'token' | 'userpass' | 'approle'
+/** The sign-in methods, with the names of `vault login -method`. */
+type SignInMethod = 'token' | 'userpass' | 'approle'
 
 const mountAt = (initial: string) => field('text', 'mount', 'Mount path', { initial })
 
-/** The form of each sign-in method. A token needs no sign-in call: it is looked up. */
-const WAYS: Readonly<Record<Way, ApiAction>> = {
+/** The form of each sign-in method. The method `token` looks the token up instead of creating one. */
+const METHODS: Readonly<Record<SignInMethod, ApiAction>> = {
   token: post('Token', 'auth/token/lookup-self', { fields: [required('secret', 'token', 'Token')] }),
   userpass: post('Username and password', 'auth/{mount}/login/{username}', {
     fields: [required('text', 'username', 'Username'), required('secret', 'password', 'Password'), mountAt('userpass')],
@@ -20,40 +20,49 @@ const WAYS: Readonly<Record<Way, ApiAction>> = {
   }),
 }
 
-/** Signs in. Rejects with the reason if the cluster rejects the request. */
-const logIn = async (ask: Ask, way: Way, values: Values): Promise<Session> => {
+/** Signs in. Rejects with an Error whose message can be shown to the user. */
+const signIn = async (ask: Ask, method: SignInMethod, values: Values): Promise<Session> => {
   const namespace = (values.namespace ?? '').trim()
-  if (way === 'token') {
+  if (method === 'token') {
     const token = (values.token ?? '').trim()
     const data = partOf(await ask(get('auth/token/lookup-self'), { token, namespace }), 'data')
     const policies = listOf(data, 'policies').map(String)
-    return { token, namespace, name: textOf(data, 'display_name'), policies, isOwn: false }
+    return { token, namespace, name: textOf(data, 'display_name'), policies, isRevokedAtSignOut: false }
   }
-  const auth = partOf(await ask(callOf(WAYS[way], values), { token: '', namespace }), 'auth')
+  const auth = partOf(await ask(callOf(METHODS[method], values), { token: '', namespace }), 'auth')
   const token = textOf(auth, 'client_token')
-  if (token === '') throw new Error('the response has no token: multi-factor authentication is not supported here')
-  const name = textOf(partOf(auth, 'metadata'), way === 'userpass' ? 'username' : 'role_name')
-  return { token, namespace, name: `${way} ${name}`, policies: listOf(auth, 'policies').map(String), isOwn: true }
+  if (token === '')
+    throw new Error(
+      'the response has no token: this page does not support multi-factor authentication. Sign in with a token',
+    )
+  const name = textOf(partOf(auth, 'metadata'), method === 'userpass' ? 'username' : 'role_name')
+  return {
+    token,
+    namespace,
+    name: `${method} ${name}`,
+    policies: listOf(auth, 'policies').map(String),
+    isRevokedAtSignOut: true,
+  }
 }
 
-export interface LoginProps {
+export interface SignInProps {
   readonly ask: Ask
   readonly onSession: (session: Session) => void
-  /** Asks for a root token of the lab. Absent if the user may not have it. */
+  /** Requests the root token of the lab. Absent on a read-only page and on the page of a server. */
   readonly onRootToken?: (() => Promise<string>) | undefined
 }
 
-const WAY = field('choice', 'method', 'Method', {
-  choices: Object.entries(WAYS).map(([name, { label }]) => [name, label] as const),
+const METHOD = field('choice', 'method', 'Method', {
+  choices: Object.entries(METHODS).map(([name, { label }]) => [name, label] as const),
 })
 const NAMESPACE = field('text', 'namespace', 'Namespace', { hint: 'root if empty' })
 
-/** The sign-in form with the methods that the cluster supports. */
-export const Login = ({ ask, onSession, onRootToken }: LoginProps) => {
-  const [way, setWay] = useState<Way>('token')
+/** The sign-in form. It has a button for the root token if `onRootToken` is present. */
+export const SignIn = ({ ask, onSession, onRootToken }: SignInProps) => {
+  const [method, setMethod] = useState<SignInMethod>('token')
   const [values, setValues] = useState<Values>({})
   const { problem, isBusy, run } = useTask()
-  const all = { ...initialValues(WAYS[way]), ...values }
+  const all = { ...initialValues(METHODS[method]), ...values }
   return (
     <form
       class="login"
@@ -61,7 +70,7 @@ export const Login = ({ ask, onSession, onRootToken }: LoginProps) => {
       aria-labelledby="login-title"
       onSubmit={(event) => {
         event.preventDefault()
-        if (!isBusy) run(logIn(ask, way, all), onSession)
+        if (!isBusy) run(signIn(ask, method, all), onSession)
       }}
     >
       <h3 id="login-title">Sign in</h3>
@@ -72,7 +81,7 @@ export const Login = ({ ask, onSession, onRootToken }: LoginProps) => {
             disabled={isBusy}
             onClick={() =>
               run(
-                onRootToken().then((token) => logIn(ask, 'token', { token })),
+                onRootToken().then((token) => signIn(ask, 'token', { token })),
                 onSession,
               )
             }
@@ -80,16 +89,16 @@ export const Login = ({ ask, onSession, onRootToken }: LoginProps) => {
         </p>
       )}
       <FieldInput
-        field={WAY}
-        value={way}
+        field={METHOD}
+        value={method}
         onChange={(name) => {
-          setWay(name as Way)
+          setMethod(name as SignInMethod)
           setValues({})
         }}
       />
-      {[...(WAYS[way].fields ?? []), NAMESPACE].map((one) => (
+      {[...(METHODS[method].fields ?? []), NAMESPACE].map((one) => (
         <FieldInput
-          key={`${way} ${one.name}`}
+          key={`${method} ${one.name}`}
           field={one}
           value={all[one.name] ?? ''}
           onChange={(value) => setValues({ ...values, [one.name]: value })}

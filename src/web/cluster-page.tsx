@@ -1,10 +1,10 @@
 import type { ComponentType } from 'preact'
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
-import { ClusterProvider, LOOK_MS, useRead } from './cluster/context.js'
+import { ClusterProvider, STATUS_INTERVAL_MS, useRead } from './cluster/context.js'
 import { AppRoles, Audit, Mounts, Policies, Tokens } from './cluster/core-views.js'
 import { Gate } from './cluster/gate.js'
 import { Kv } from './cluster/kv.js'
-import { Login, type LoginProps } from './cluster/login.js'
+import { SignIn, type SignInProps } from './cluster/sign-in.js'
 import { hashOf, type PageRoute, parseRoute } from './cluster/route.js'
 import { Replication } from './cluster/replication.js'
 import { Button } from './parts/inputs.js'
@@ -29,32 +29,32 @@ const VIEWS: Readonly<Record<string, View>> & { readonly replication: View } = {
 
 const viewAt = ({ view }: PageRoute): View => (Object.hasOwn(VIEWS, view) && VIEWS[view]) || VIEWS.replication
 
-/** Returns the title of a view, for the title of the page. */
-export const titleOf = (place: PageRoute): string => viewAt(place).title
+/** Returns the title of the view that a route opens. */
+export const titleOf = (route: PageRoute): string => viewAt(route).title
 
-interface InsideProps {
-  /** The API address of this cluster as seen from this page. */
+interface ClusterPageProps {
+  /** Path prefix of the cluster's API on the server of this page. Empty if that server is the cluster. */
   readonly root: string
-  readonly place: PageRoute
+  readonly route: PageRoute
   readonly session: Session | undefined
   readonly canWrite: boolean
-  /** Asks for a root token of the lab. Absent if the user may not have it. */
-  readonly onRootToken?: LoginProps['onRootToken']
+  /** Requests the root token of the lab. Absent on a read-only page and on the page of a server. */
+  readonly onRootToken?: SignInProps['onRootToken']
   readonly onSession: (session: Session | undefined) => void
 }
 
-/** All views of one cluster that the signed-in user may see. */
-export const Inside = ({ root, place, session, canWrite, onRootToken, onSession }: InsideProps) => {
-  const anyone = useMemo(() => apiAt(root), [root])
-  const ask = useCallback((call: Call) => anyone(call, session), [anyone, session])
-  const { cluster, view, item } = place
+/** The page of one cluster: links to its views, the sign-in form, and the open view. */
+export const ClusterPage = ({ root, route, session, canWrite, onRootToken, onSession }: ClusterPageProps) => {
+  const askWithoutToken = useMemo(() => apiAt(root), [root])
+  const ask = useCallback((call: Call) => askWithoutToken(call, session), [askWithoutToken, session])
+  const { cluster, view, item } = route
   const context = useMemo(() => {
-    const onItem = (other: string) => {
-      location.hash = hashOf({ cluster, view, item: other })
+    const openItem = (next: string) => {
+      location.hash = hashOf({ cluster, view, item: next })
     }
-    return { ask, session, canWrite, item, onItem }
+    return { ask, session, canWrite, item, openItem }
   }, [ask, session, canWrite, cluster, view, item])
-  const { view: Shown, isOpen } = viewAt(place)
+  const { view: Shown, isOpen } = viewAt(route)
   return (
     <ClusterProvider value={context}>
       <nav class="views" aria-label="Views of this cluster">
@@ -67,51 +67,51 @@ export const Inside = ({ root, place, session, canWrite, onRootToken, onSession 
             {title}
           </a>
         ))}
-        {session && <Who session={session} onLeave={() => leave(ask, session, onSession)} />}
+        {session && <SignedInUser session={session} onSignOut={() => signOut(ask, session, onSession)} />}
       </nav>
       <Gate>
-        {!session && <Entrance {...{ onRootToken, onSession }} ask={anyone} isOpen={isOpen === true} />}
+        {!session && <SignInArea {...{ onRootToken, onSession }} ask={askWithoutToken} isOpen={isOpen === true} />}
         {(isOpen || session) && <Shown />}
       </Gate>
     </ClusterProvider>
   )
 }
 
-/** The sign-in form. A DR secondary does not support sign-in; views that require sign-in then show a hint. */
-const Entrance = ({ isOpen, ...login }: LoginProps & { readonly isOpen: boolean }) => {
-  const { value, error } = useRead(get('sys/replication/status'), LOOK_MS)
+/** The sign-in form. On a DR secondary, which does not support sign-in, a view that requires it gets a hint instead. */
+const SignInArea = ({ isOpen, ...login }: SignInProps & { readonly isOpen: boolean }) => {
+  const { value, error } = useRead(get('sys/replication/status'), STATUS_INTERVAL_MS)
   if (!value && error === '') return null
   if (textOf(partOf(partOf(value ?? {}, 'data'), 'dr'), 'mode') === 'secondary')
     return isOpen ? null : (
       <p class="hint">A DR secondary does not support sign-in. Its actions are under Replication.</p>
     )
-  return <Login {...login} />
+  return <SignIn {...login} />
 }
 
-/** Signs out. A token that was created by this page's sign-in is revoked; a token that the user entered is not. */
-const leave = (
+/** Ends the session. Revokes the token only if the sign-in of this page created it. */
+const signOut = (
   ask: (call: Call) => Promise<unknown>,
-  { isOwn }: Session,
-  onSession: InsideProps['onSession'],
+  { isRevokedAtSignOut }: Session,
+  onSession: ClusterPageProps['onSession'],
 ): void => {
-  if (isOwn) ask({ method: 'POST', path: 'auth/token/revoke-self' }).catch(() => undefined)
+  if (isRevokedAtSignOut) ask({ method: 'POST', path: 'auth/token/revoke-self' }).catch(() => undefined)
   onSession(undefined)
 }
 
-const Who = ({ session, onLeave }: { readonly session: Session; readonly onLeave: () => void }) => (
+const SignedInUser = ({ session, onSignOut }: { readonly session: Session; readonly onSignOut: () => void }) => (
   <span class="who">
     {`${session.name} (${session.policies.join(', ')})${session.namespace === '' ? '' : ` in ${session.namespace}`}`}{' '}
-    <Button label="Sign out" onClick={onLeave} />
+    <Button label="Sign out" onClick={onSignOut} />
   </span>
 )
 
-/** Returns the current location of the page, also after the browser's back button. */
+/** Returns the route in the address of the page. Renders the caller again when the address changes. */
 export const useRoute = (): PageRoute | undefined => {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
-    const look = () => setHash(location.hash)
-    window.addEventListener('hashchange', look)
-    return () => window.removeEventListener('hashchange', look)
+    const update = () => setHash(location.hash)
+    window.addEventListener('hashchange', update)
+    return () => window.removeEventListener('hashchange', update)
   }, [])
   return parseRoute(hash)
 }

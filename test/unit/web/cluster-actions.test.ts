@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { type ApiAction, answerRows, callOf, initialValues, lineOf } from '../../../src/web/actions/action.js'
-import { changeAct, deleteAct, kvMountsOf, newAct, versionActs, versionsOf } from '../../../src/web/cluster/kv-acts.js'
+import { type ApiAction, responseRows, callOf, initialValues, lineOf } from '../../../src/web/actions/action.js'
+import {
+  changeAction,
+  deleteAction,
+  kvMountsOf,
+  newAction,
+  versionActions,
+  versionsOf,
+} from '../../../src/web/cluster/kv-actions.js'
 import { hashOf, parseRoute } from '../../../src/web/cluster/route.js'
-import { actsOf, decodeToken, filterActs, secondariesOf } from '../../../src/web/cluster/replication-acts.js'
+import { actionsOf, decodeToken, filterActions, secondariesOf } from '../../../src/web/cluster/replication-actions.js'
 import { addressOf } from '../../../src/web/parts/api.js'
 
 const ACT: ApiAction = {
@@ -61,23 +68,23 @@ describe('what is asked of a cluster', () => {
 describe('what an answer shows', () => {
   it('the rows of an answer mark tokens as secret and omit the envelope', () => {
     expect(
-      answerRows({ request_id: 'x', lease_duration: 0, wrap_info: { token: 'hvs.w', ttl: 60, accessor: 'a' } }),
+      responseRows({ request_id: 'x', lease_duration: 0, wrap_info: { token: 'hvs.w', ttl: 60, accessor: 'a' } }),
     ).toEqual([
       { name: 'token', value: 'hvs.w', isSecret: true },
       { name: 'ttl', value: '60', isSecret: false },
     ])
     expect(
-      answerRows({ data: { secret_id: 's', secret_id_accessor: 'a', secret_id_ttl: 0 } }).map(
+      responseRows({ data: { secret_id: 's', secret_id_accessor: 'a', secret_id_ttl: 0 } }).map(
         ({ isSecret }) => isSecret,
       ),
     ).toEqual([true, false, false])
-    expect(answerRows({ data: null, warnings: null })).toEqual([])
+    expect(responseRows({ data: null, warnings: null })).toEqual([])
   })
 })
 
 describe('the acts of replication', () => {
   const names = (kind: 'dr' | 'performance', mode: string) =>
-    actsOf(kind, { [kind]: { mode } }, '').map(({ path }) => path.split('/').slice(-2).join('/'))
+    actionsOf(kind, { [kind]: { mode } }, '').map(({ path }) => path.split('/').slice(-2).join('/'))
 
   it('replication actions depend on the mode', () => {
     expect(names('dr', 'disabled')).toEqual(['primary/enable', 'secondary/enable'])
@@ -88,11 +95,11 @@ describe('the acts of replication', () => {
       'secondary/disable',
     ])
     expect(names('dr', 'bootstrapping')).toEqual([])
-    expect(actsOf('performance', { dr: { mode: 'secondary' }, performance: { mode: 'disabled' } }, '')).toEqual([])
+    expect(actionsOf('performance', { dr: { mode: 'secondary' }, performance: { mode: 'disabled' } }, '')).toEqual([])
   })
 
   it('actions of a DR secondary use its operation token, which no shell line shows', () => {
-    const [promote] = actsOf('dr', { dr: { mode: 'secondary' } }, 'hvs.operation')
+    const [promote] = actionsOf('dr', { dr: { mode: 'secondary' } }, 'hvs.operation')
     if (!promote) throw new Error('there is nothing')
     const values = initialValues(promote)
     expect(callOf(promote, values).body).toBe('{"dr_operation_token":"hvs.operation"}')
@@ -100,8 +107,8 @@ describe('the acts of replication', () => {
   })
 
   it('the actions of a path filter start with the current filter', () => {
-    expect(filterActs('c', {}).map(({ method }) => method)).toEqual(['POST'])
-    const [set, remove] = filterActs('c', { mode: 'allow', paths: ['kv/', 'app/'] })
+    expect(filterActions('c', {}).map(({ method }) => method)).toEqual(['POST'])
+    const [set, remove] = filterActions('c', { mode: 'allow', paths: ['kv/', 'app/'] })
     expect(set && initialValues(set)).toEqual({ mode: 'allow', paths: 'kv/\napp/' })
     expect(remove).toMatchObject({ method: 'DELETE', path: 'sys/replication/performance/primary/paths-filter/c' })
   })
@@ -134,16 +141,18 @@ describe('secrets', () => {
   const one = { path: 'old/', version: 1 } as const
 
   it('secrets of KV version 2 are written with check-and-set, and those of version 1 without', () => {
-    expect(callOf(newAct(two, 'app/'), { name: 'db', data: '{}' })).toEqual({
+    expect(callOf(newAction(two, 'app/'), { name: 'db', data: '{}' })).toEqual({
       ...{ method: 'POST', path: 'kv/data/app/db', body: '{"options":{"cas":0},"data":{}}' },
     })
-    expect(callOf(changeAct(two, 'db', {}, 4), { data: '{"a":1}' }).body).toBe('{"options":{"cas":4},"data":{"a":1}}')
-    expect(callOf(changeAct(one, 'db', {}, 0), { data: '{"a":1}' })).toEqual({
+    expect(callOf(changeAction(two, 'db', {}, 4), { data: '{"a":1}' }).body).toBe(
+      '{"options":{"cas":4},"data":{"a":1}}',
+    )
+    expect(callOf(changeAction(one, 'db', {}, 0), { data: '{"a":1}' })).toEqual({
       method: 'POST',
       path: 'old/db',
       body: '{"a":1}',
     })
-    expect([deleteAct(two, 'db').path, deleteAct(one, 'db').path]).toEqual(['kv/metadata/db', 'old/db'])
+    expect([deleteAction(two, 'db').path, deleteAction(one, 'db').path]).toEqual(['kv/metadata/db', 'old/db'])
   })
 
   it('secrets have versions, newest first, with their possible actions', () => {
@@ -161,7 +170,7 @@ describe('secrets', () => {
       [9, 'available'],
       [8, 'destroyed'],
     ])
-    const acts = versions.map((each) => versionActs(two, 'db', each).map(({ path }) => path))
+    const acts = versions.map((each) => versionActions(two, 'db', each).map(({ path }) => path))
     expect(acts).toEqual([['kv/undelete/db', 'kv/destroy/db'], ['kv/delete/db', 'kv/destroy/db'], []])
   })
 

@@ -5,7 +5,7 @@ export interface PageLine {
 }
 
 /** An action from the page, with its result. */
-export interface PageWork {
+export interface PageJob {
   readonly id: number
   readonly title: string
   readonly command: string | null
