@@ -119,7 +119,7 @@ it('attach accepts the output of operator init as keys, and warns about a readab
     [['A=http://a:8200', 'A=http://b:8200'], 'specified twice'],
     [[`B=${a.address}`, '--keys', keys], 'the keys file contains keys of A'],
     [['--keys', path.join(home.directory, 'none.json')], 'cannot be read'],
-    [['--project', 'x', `A=${a.address}`], '--project names containers'],
+    [['--project', 'x', `A=${a.address}`], '--project requires --compose'],
     [[`A=${a.address}`, '--topology', 'drr'], 'did you mean "dr"'],
   ] as const) {
     const answer = await attach(...args)

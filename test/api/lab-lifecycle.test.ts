@@ -328,7 +328,7 @@ describe('arguments of a lab', () => {
       [['up', 'pr-drr'], 1, 'did you mean "pr-dr"?'],
       [['up', 'dr', '--port-base', '70000'], 1, '"70000" is not a port from 1 to 65535'],
       [['up', 'six', '--port-base', '65500'], 1, 'is too high: the last cluster would need port 65551'],
-      [['up', 'dr', '--shamir', '3/5'], 1, 'a threshold of 5 with 3 shares is invalid'],
+      [['up', 'dr', '--shamir', '3/5'], 1, 'the threshold must be from 1 to 3, the number of shares, not 5'],
       [['up', 'dr', '--shamir', '300/2'], 1, 'must be from 1 to 255, not 300'],
       [['up', 'dr', '--timeout', 'soon'], 1, '"soon" is not a duration'],
       [['up', 'dr', '--name', '../x'], 1, 'is not a valid lab name'],

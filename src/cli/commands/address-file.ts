@@ -1,7 +1,7 @@
 /**
  * The file with the addresses of a running server. Local programs read it, for example a health check, or a script that
- * starts the server on a free port. Each line has one address, followed by ` certificate` if the listener requires a client
- * certificate.
+ * starts the server on a free port. Each line has one address, followed by ` certificate` if the listener requires a
+ * client certificate.
  */
 import path from 'node:path'
 import { rmSync } from 'node:fs'
@@ -13,17 +13,17 @@ import { replaceFile } from '../../base/replace-file.js'
 import type { ListenerConfig } from '../../server/config/config.js'
 
 /**
- * Maps a wildcard address to the loopback host through which a local program reaches the server. `localhost` stands for
- * the IPv4 and the IPv6 loopback address.
+ * The loopback host through which a local program reaches a server that listens on a wildcard address. `localhost`
+ * means the IPv4 and the IPv6 loopback address.
  */
-const REACHED_AT: Readonly<Record<string, string>> = { '': '127.0.0.1', '0.0.0.0': '127.0.0.1', '::': 'localhost' }
+const LOOPBACK_HOSTS: Readonly<Record<string, string>> = { '': '127.0.0.1', '0.0.0.0': '127.0.0.1', '::': 'localhost' }
 
 /** Returns the lines of the file. `bound` contains the address of each listener, in order. */
 export const addressLines = (bound: readonly string[], listeners: readonly Pick<ListenerConfig, 'tls'>[]): string[] =>
   bound.map((address, index) => {
     const { host, port } = parseHostPort(address)
     const tls = listeners[index]?.tls
-    const url = `${tls ? 'https' : 'http'}://${formatHostPort(REACHED_AT[host] ?? host, port)}`
+    const url = `${tls ? 'https' : 'http'}://${formatHostPort(LOOPBACK_HOSTS[host] ?? host, port)}`
     return tls?.requireClientCert ? `${url} certificate` : url
   })
 
@@ -33,7 +33,7 @@ export const writeAddressFile = (file: string, lines: readonly string[]): void =
   replaceFile(file, textOf(lines), 0o644)
 }
 
-/** Returns the addresses written by a running server; none if the file does not exist. */
+/** Returns the addresses that a running server has written; an empty list if the file does not exist. */
 export const readAddressFile = (file: string): string[] =>
   attempt(() =>
     readNamedText(file)
@@ -41,7 +41,7 @@ export const readAddressFile = (file: string): string[] =>
       .flatMap((line) => urlOf(line) || []),
   ) ?? []
 
-/** Removes the file, unless it is not readable, or another server has written it in the meantime. */
+/** Removes the file if its lines are `lines`. Otherwise, another server has written it in the meantime. */
 export const removeAddressFile = (file: string, lines: readonly string[]): void =>
   attempt(() => {
     if (readNamedText(file) === textOf(lines)) rmSync(file)

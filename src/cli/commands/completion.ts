@@ -6,7 +6,7 @@ import type { Output } from '../terminal/output.js'
 export const completionCommand = (output: Output): Command =>
   new TypedCommand('completion')
     .description('print a completion script for a shell')
-    .addArgument(new Argument('<shell>').choices(Object.keys(SCRIPTS)))
+    .addArgument(new Argument('<shell>', 'shell that loads the script').choices(Object.keys(SCRIPTS)))
     .addHelpText(
       'after',
       '\nExamples:\n  source <(understudy completion bash)\n  understudy completion zsh > "$HOME/.zfunc/_understudy"\n' +

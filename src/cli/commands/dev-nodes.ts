@@ -12,7 +12,7 @@ import type { DevCertificates } from '../../server/dev/dev.js'
 import { startServerFrom } from '../../server/start.js'
 import type { Server } from '../../server/server.js'
 
-/** The server, or the servers of one cluster, in this process. */
+/** The servers that run in this process: one server, or the nodes of one cluster. */
 export interface RunningServers extends Pick<Server, 'addresses' | 'reload'> {
   /** Lines to print at the start. */
   readonly description: readonly string[]
@@ -21,6 +21,7 @@ export interface RunningServers extends Pick<Server, 'addresses' | 'reload'> {
 
 /** The distance from a node's API port to its cluster port, as in Vault. */
 const CLUSTER_PORT_DISTANCE = 105
+/** Maximum time until a node is unsealed. */
 const TIMEOUT_MS = 60_000
 /** The `sys/health` statuses of an active node, a standby and a performance standby. */
 const UNSEALED = [200, 429, 473]
@@ -37,7 +38,7 @@ export const startDevNodes = async (
   const shared = new SharedMemory({ clock: systemClock, leaseMs: config.own.leaderLeaseMs })
   const servers: Server[] = []
   const close = async () => {
-    // Closes the active node last, so that the standbys leave it in order.
+    // The first node is active and is closed last, so that no standby starts an election.
     for (const server of [...servers].reverse()) await server.close()
   }
   try {
@@ -67,18 +68,18 @@ export const startDevNodes = async (
 /** Returns the configuration of each node. The ports of the other nodes follow the ports of the first node. */
 const nodeConfigs = (config: ServerConfig): readonly ServerConfig[] => {
   const [listener] = config.listeners
-  if (!listener) throw new Error('-dev without a listener')
+  if (!listener) throw new Error('-dev-three-node requires a listener')
   const { host, port } = parseHostPort(listener.address)
   if (port === 0) throw new Error('-dev-three-node requires a port other than 0 in -dev-listen-address')
-  const reached = new URL(config.apiAddress).hostname
+  const apiHost = new URL(config.apiAddress).hostname
   return Array.from({ length: config.dev?.nodes ?? 1 }, (_, at) => {
     const clusterPort = port + CLUSTER_PORT_DISTANCE + at
     return {
       ...config,
       dev: undefined,
       listeners: [{ ...listener, address: formatHostPort(host, port + at) }],
-      apiAddress: `https://${reached}:${port + at}`,
-      clusterAddress: `https://${reached}:${clusterPort}`,
+      apiAddress: `https://${apiHost}:${port + at}`,
+      clusterAddress: `https://${apiHost}:${clusterPort}`,
       clusterBindAddress: formatHostPort(host, clusterPort),
       storage: { label: 'inmem_ha', path: undefined, nodeId: `core-${at}` },
     }
@@ -87,17 +88,15 @@ const nodeConfigs = (config: ServerConfig): readonly ServerConfig[] => {
 
 type Secrets = Awaited<ReturnType<typeof openNodes>>
 
-/**
- * Initializes the first node and unseals all nodes. Resolves when one node is active and the others are its standbys.
- */
+/** Initializes the cluster and unseals all nodes. Resolves when one node is active and the others are its standbys. */
 const openNodes = async (clients: readonly ApiClient[], { dev }: ServerConfig) => {
   const [first] = clients
-  if (!first) throw new Error('a cluster without nodes')
+  if (!first) throw new Error('-dev-three-node requires a node')
   const made = await first.call('PUT', 'sys/init', { body: { secret_shares: 1, secret_threshold: 1 } })
   const [unsealKey] = made.keys_base64 as [string]
   for (const client of clients) {
     await client.call('PUT', 'sys/unseal', { body: { key: unsealKey } })
-    // The first node becomes active before the others can.
+    // Waits for each node before it unseals the next one, so that the first node becomes active.
     const isOpen = async () => {
       const { status } = await client.send('GET', 'sys/health')
       return UNSEALED.includes(status) ? undefined : `sys/health returns ${status}`

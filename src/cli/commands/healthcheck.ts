@@ -21,7 +21,7 @@ const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']
 export const healthcheckCommand = (output: Output): Command =>
   new TypedCommand('healthcheck')
     .description('check that the server of this container responds')
-    .flag('--addr <url>', 'server (default: the server of this container)')
+    .flag('--addr <url>', 'address of the server (default: the server of this container)')
     .examples('healthcheck', 'healthcheck --addr http://127.0.0.1:8200')
     .run(async (flags) => {
       const addresses = flags.addr ? [flags.addr] : addressesOfThisContainer(process.env)
@@ -53,13 +53,14 @@ const addressesOfThisContainer = (env: NodeJS.ProcessEnv): readonly string[] => 
   return env.VAULT_ADDR ? [env.VAULT_ADDR] : DEFAULT_ADDRESSES
 }
 
-/** Returns the local addresses of a server with this command line; empty for other programs. */
+/** Returns the local addresses of the server with this command line; an empty list for another program. */
 export const addressesOf = (commandLine: readonly string[], env: NodeJS.ProcessEnv): string[] => {
   const [script = '', ...args] = commandLine.slice(1)
   const name = path.basename(script)
-  const written = ['vault', 'understudy'].includes(name) ? [name, ...args] : name.includes('entrypoint') ? args : ['-']
-  const launch = written[0] === '-' ? undefined : decideLaunch(written, readLaunchFacts(env))
-  if (launch?.kind !== 'own' || launch.args[0] !== 'server') return []
+  const isOwnName = ['vault', 'understudy'].includes(name)
+  if (!isOwnName && !name.includes('entrypoint')) return []
+  const launch = decideLaunch(isOwnName ? [name, ...args] : args, readLaunchFacts(env))
+  if (launch.kind !== 'own' || launch.args[0] !== 'server') return []
   const { config } = loadServerConfig(launch.args.slice(1), env)
   const { listeners = [] } = config ?? {}
   return addressLines(
@@ -68,5 +69,6 @@ export const addressesOf = (commandLine: readonly string[], env: NodeJS.ProcessE
   ).map(urlOf)
 }
 
+/** Returns the command line of the container; an empty list if it is not readable. */
 const commandLineOfFirstProcess = (): string[] =>
   attempt(() => readFileSync('/proc/1/cmdline', 'utf8').split('\0').slice(0, -1)) ?? []

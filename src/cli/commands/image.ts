@@ -7,14 +7,14 @@ import type { Output } from '../terminal/output.js'
 /** `understudy image build|context`: builds the Docker image from the files of this package. */
 export const imageCommand = (output: Output): Command => {
   const image = new TypedCommand('image')
-    .description('build the Docker image of the servers: no registry has it yet')
+    .description('build the Docker image of Understudy')
     .examples('image build', 'image context build/')
   image
     .command('build')
-    .description('build the Docker image of the servers from the installed package')
+    .description('build the Docker image from the installed package')
     .flag(
       '--base <image>',
-      'base with Node, npm and a shell, or "machine" for the Node of this Linux machine (default: UNDERSTUDY_BASE, or Node 20 on Debian; "machine" if it cannot be pulled)',
+      'base image with Node, npm and a shell, or "machine" to use the Node of this Linux machine (default: UNDERSTUDY_BASE, or Node 20 on Debian, or "machine" if that image cannot be pulled)',
     )
     .flag('--tag <name>', 'name of the image (default: UNDERSTUDY_IMAGE, or "understudy")')
     .examples('image build', 'image build --base machine', 'image build --tag registry.example/understudy:1.0')
@@ -24,7 +24,7 @@ export const imageCommand = (output: Output): Command => {
     })
   image
     .command('context')
-    .description('write the build context of the image, for "docker build" elsewhere')
+    .description('write the build context of the image for "docker build"')
     .argument('<directory>', 'new or empty directory')
     .examples('image context build/', 'image context build/ && docker build --tag understudy build/')
     .run((_flags, directory: string) => {

@@ -5,7 +5,7 @@ const HELP_FLAGS: ReadonlySet<string> = new Set(['-h', '-help', '--help'])
 
 export const asksForHelp = (args: readonly string[]): boolean => args.some((arg) => HELP_FLAGS.has(arg))
 
-/** The help of `understudy server`. Its flags are Vault's, so the parser of the other commands does not handle them. */
+/** Returns the help of `understudy server`. Commander cannot print it, because it does not parse the flags of Vault. */
 export const describeServerCommand = (): string =>
   [
     'Usage: understudy server [options]',
@@ -18,7 +18,7 @@ export const describeServerCommand = (): string =>
     examples('server -dev -dev-root-token-id=root', 'server -config=/etc/understudy -log-level=debug'),
   ].join('\n')
 
-/** The help of `understudy config show`, which accepts the flags of the server. */
+/** Returns the help of `understudy config show`, which accepts the flags of the server. */
 export const describeConfigShow = (): string =>
   [
     'Usage: understudy config show [options]',
@@ -26,8 +26,8 @@ export const describeConfigShow = (): string =>
     'Print the effective configuration of a server. The exit code is 1 if the server would not start.',
     '',
     'Options:',
-    '  --origin  add the flag, variable, file and line of each value',
-    '  --json    print JSON with sources, warnings and problems',
+    '  --origin   print the origin of each value: flag, environment variable, or file and line',
+    '  --json     print JSON with origins, warnings and problems',
     '  -h, -help  print this help',
     '',
     'Options of server:',

@@ -15,18 +15,15 @@ import { EXIT } from '../terminal/exit-codes.js'
 import type { Output } from '../terminal/output.js'
 import type { StopSignals } from '../terminal/stop-signals.js'
 
-/** Exit code if a port or the data directory is in use. */
-const TAKEN = 5
-
-/** `understudy server`: runs until it is stopped. Resolves to the exit code. */
+/** `understudy server`: runs a server until a signal stops it. Resolves to the exit code if the server cannot start. */
 export const runServer = async (args: readonly string[], output: Output, signals: StopSignals): Promise<number> => {
   keepHeapSmall()
-  // LevelDB creates the data files with the permissions that the umask allows.
+  // LevelDB creates data files with all permissions that the umask allows. Only the owner may read them.
   process.umask(0o077)
   const loaded = loadServerConfig(args, process.env)
   for (const { origin, text } of loaded.warnings) output.complain(`warning: ${origin}: ${text}`)
   if (!loaded.config) {
-    output.complain('the configuration is invalid:')
+    output.complain('the configuration is invalid. Correct these problems:')
     for (const { origin, text } of loaded.problems) output.complain(`  ${origin}: ${text}`)
     return EXIT.usage
   }
@@ -52,7 +49,7 @@ export const runServer = async (args: readonly string[], output: Output, signals
     cleanUp()
     const failure = server instanceof StartFailure ? server : undefined
     output.complain(`the server could not start: ${messageOf(server)}`)
-    return failure?.reason === 'taken' ? TAKEN : EXIT.usage
+    return failure?.reason === 'taken' ? EXIT.conflict : EXIT.usage
   }
   for (const line of server.description) output.data(line)
   output.data('\n==> Vault server started! Log data will stream in below:\n')
@@ -100,7 +97,7 @@ const publishAddresses = (file: string, lines: readonly string[], log: PinoLog):
   }
 }
 
-/** Reloads certificates, audit files and the log level. If a value is invalid, logs an error and keeps the old value. */
+/** Reloads certificates, audit files and the log level. Logs an error for an invalid value and keeps the old one. */
 const reload = async (server: RunningServers, log: PinoLog, args: readonly string[]): Promise<void> => {
   try {
     const { config, problems } = loadServerConfig(args, process.env)
@@ -113,10 +110,7 @@ const reload = async (server: RunningServers, log: PinoLog, args: readonly strin
   }
 }
 
-/**
- * Waits for a signal. SIGTERM and SIGINT drain requests; a second signal ends the process at once. Resolves to the exit
- * code.
- */
+/** Waits for SIGTERM or SIGINT, and drains requests. A second signal ends the process. Resolves to the exit code. */
 const serveUntilStopped = (server: RunningServers, log: PinoLog, signals: StopSignals): Promise<number> =>
   new Promise((resolve) => {
     let isStopping = false

@@ -10,12 +10,12 @@ export const storageCommand = (output: Output): Command => {
     .description('inspect and recover the data directory of a stopped server')
     .examples('storage list --data-dir ./data', 'storage verify --data-dir ./data')
   const add = (name: string, about: string) =>
-    storage.command(name).description(about).required('--data-dir <path>', 'the data directory')
+    storage.command(name).description(about).required('--data-dir <path>', 'data directory of the server')
   add('list', 'list all stored entries with their SHA-256 hashes')
     .json()
     .examples('storage list --data-dir ./data', 'storage list --data-dir ./data --json')
     .run(({ dataDir, json }) =>
-      orUsage(async ({ listStorage }) => {
+      inspectStorage(async ({ listStorage }) => {
         const records: ListedRecord[] = []
         for await (const record of listStorage(dataDir)) records.push(record)
         if (json) {
@@ -34,13 +34,13 @@ export const storageCommand = (output: Output): Command => {
       }),
     )
   add('verify', 'verify the log and the data of a stopped server')
-    .flag('--root-key-file <file>', 'root key, to decrypt every value')
-    .flag('--unseal-key-file <file>', 'unseal keys, one per line, to decrypt the root key')
-    .add<{ readonly generation?: number }>(generationOption('generation (default: the live one)'))
+    .flag('--root-key-file <file>', 'file with the root key, which decrypts and verifies every value')
+    .flag('--unseal-key-file <file>', 'file with unseal keys, one per line, which decrypt the root key')
+    .add<{ readonly generation?: number }>(generationOption('number of the generation (default: the live one)'))
     .json()
     .examples('storage verify --data-dir ./data', 'storage verify --data-dir ./data --unseal-key-file keys.txt --json')
     .run(({ dataDir, json, generation, ...keys }) =>
-      orUsage(async ({ verifyStorage }) => {
+      inspectStorage(async ({ verifyStorage }) => {
         const found = await verifyStorage(dataDir, keys, generation)
         output.data(json ? JSON.stringify(toJson(found), undefined, 2) : describe(found).join('\n'))
         if (!found.isSound) throw new LabError('remote', `the storage in ${dataDir} is damaged`)
@@ -48,18 +48,18 @@ export const storageCommand = (output: Output): Command => {
     )
   add('adopt', 'select the copy of the data that the server uses')
     .add<{ readonly generation: number }>(
-      generationOption('generation (copy of the data), as printed by "storage list"').makeOptionMandatory(),
+      generationOption('number of the generation (copy of the data), from "storage list"').makeOptionMandatory(),
     )
     .flag(
       '--force',
-      'adopt a damaged generation (discards the log up to the damage) or an empty generation (uninitialized server)',
+      'adopt a damaged generation, whose log is discarded up to the damage, or an empty one, which is not initialized',
     )
     .examples(
       'storage adopt --data-dir ./data --generation 2',
       'storage adopt --data-dir ./data --generation 1 --force',
     )
     .run(({ dataDir, generation, force }) =>
-      orUsage(async ({ adoptStorage }) => {
+      inspectStorage(async ({ adoptStorage }) => {
         const { lastIndex, others, damaged, logDiscardedUpTo } = await adoptStorage(dataDir, generation, force === true)
         output.data(
           `generation ${generation} is live; ${lastIndex === undefined ? 'it is empty' : `its last index is ${lastIndex}`}`,
@@ -119,18 +119,18 @@ const describeValues = (values: GenerationVerification['values']): string => {
 type Inspection = typeof import('../../server/data/storage-inspection.js')
 
 /**
- * Converts system errors, for example an unreadable directory, to usage errors, which are printed without a stack
- * trace.
+ * Runs work on a data directory. Converts system errors, for example an unreadable directory, to `LabError`, so that
+ * the command prints only their message.
  */
-const orUsage = async (run: (room: Inspection) => Promise<void>): Promise<void> => {
+const inspectStorage = async (run: (inspection: Inspection) => Promise<void>): Promise<void> => {
   // Imported only here, because short commands start several times faster without it.
-  const room = await import('../../server/data/storage-inspection.js')
+  const inspection = await import('../../server/data/storage-inspection.js')
   try {
-    await run(room)
+    await run(inspection)
   } catch (thrown) {
-    const error = room.explain(thrown)
+    const error = inspection.explain(thrown)
     if (error instanceof LabError || !(error instanceof Error)) throw error
-    if (error instanceof room.InUse) throw new LabError('conflict', error.message, { cause: error })
+    if (error instanceof inspection.InUse) throw new LabError('conflict', error.message, { cause: error })
     if ('code' in error) throw new LabError('usage', error.message, { cause: error })
     throw error
   }

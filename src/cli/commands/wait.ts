@@ -13,24 +13,22 @@ import { findMissing, READINESS, type Readiness } from '../../lab/status/readine
 import { type LabView, observe } from '../../lab/status/observe.js'
 import { waitFor } from '../../lab/requests/wait.js'
 import { type FlagsOf, TypedCommand } from '../terminal/command.js'
-import { type Output, printDone } from '../terminal/output.js'
+import { type Output, printResult } from '../terminal/output.js'
 import { parseTimeout } from './lab/options.js'
 
-/** Conditions of a whole lab. Each returns a description of why it does not hold, or undefined if it holds. */
-const OF_LAB = {
+/** Conditions of a whole lab. Each returns undefined if it is true, and otherwise the reason why it is false. */
+const LAB_CONDITIONS = {
   converged: ({ clusters, links }: LabView) => findUnconverged(clusters, links),
   healthy: ({ problems }: LabView) => (problems.length === 0 ? undefined : problems.join('; ')),
 } as const
 
-type OfLab = keyof typeof OF_LAB
+type LabCondition = keyof typeof LAB_CONDITIONS
 
-const STATES = [...READINESS, ...(Object.keys(OF_LAB) as OfLab[])]
+const STATES = [...READINESS, ...(Object.keys(LAB_CONDITIONS) as LabCondition[])]
 
 type WaitFlags = FlagsOf<ReturnType<typeof waitFlags>>
 
-/**
- * `understudy wait`: returns when a server, or every cluster of a lab, meets the condition. Exits with 4 on a timeout.
- */
+/** `understudy wait`: waits until a server, or every cluster of a lab, meets a condition. Exits with 4 on a timeout. */
 export const waitCommand = (output: Output): Command =>
   waitFlags()
     .examples(
@@ -40,10 +38,10 @@ export const waitCommand = (output: Output): Command =>
     )
     .run((flags) => {
       const { addr, name, for: wanted } = flags
-      const place = addr === undefined ? { lab: name } : { addr }
-      return printDone(output, flags, { ...place, state: wanted }, async () => {
+      const target = addr === undefined ? { lab: name } : { addr }
+      return printResult(output, flags, { ...target, state: wanted }, async () => {
         const task = { host: thisHost(), timeoutMs: parseTimeout(flags.timeout) }
-        const messages = isOfLab(wanted)
+        const messages = isLabCondition(wanted)
           ? [await waitForLab(labOf(flags, wanted), wanted, task)]
           : await Promise.all(serversOf(flags).map((server) => waitForServer(server, wanted, task)))
         return { messages }
@@ -53,12 +51,12 @@ export const waitCommand = (output: Output): Command =>
 const waitFlags = () =>
   new TypedCommand('wait')
     .description('wait until a server or a lab reaches a state')
-    .flag('--addr <url>', 'one server (default: every cluster of the lab)')
+    .flag('--addr <url>', 'address of one server (default: every cluster of the lab)')
     .lab()
-    .flag('--cluster <cluster>', 'only this cluster of the lab, or a node such as A2')
-    .choice('--for <state>', 'state; converged and healthy apply to a lab only', STATES, 'replicated')
-    .flag('--timeout <duration>', 'maximum time, such as 30s', '30s')
-    .json('print JSON: what was reached, and after which time')
+    .flag('--cluster <cluster>', 'wait only for this cluster, or for a node such as A2 (default: every cluster)')
+    .choice('--for <state>', 'state to wait for; converged and healthy apply to the whole lab', STATES, 'replicated')
+    .flag('--timeout <duration>', 'maximum time to wait, such as 30s', '30s')
+    .json('print JSON: the reached state, and the time in milliseconds')
 
 interface Task {
   readonly host: LabHost
@@ -72,9 +70,10 @@ interface Server {
   readonly follow?: () => Promise<void>
 }
 
-const isOfLab = (wanted: Readiness | OfLab): wanted is OfLab => Object.hasOwn(OF_LAB, wanted)
+const isLabCondition = (wanted: Readiness | LabCondition): wanted is LabCondition =>
+  Object.hasOwn(LAB_CONDITIONS, wanted)
 
-const labOf = ({ addr, cluster, name }: WaitFlags, wanted: OfLab): AnyLab => {
+const labOf = ({ addr, cluster, name }: WaitFlags, wanted: LabCondition): AnyLab => {
   if (addr !== undefined || cluster !== undefined)
     throw new LabError(
       'usage',
@@ -83,37 +82,37 @@ const labOf = ({ addr, cluster, name }: WaitFlags, wanted: OfLab): AnyLab => {
   return requireAnyLab(name)
 }
 
-/** Waits in a step. Resolves with its result. */
+/** Runs `work` as a step that the progress output shows. Resolves with the result of the step, a sentence. */
 const waitInStep = async (what: string, wanted: string, work: () => Promise<void>): Promise<string> => {
   const result = `${what} is ${wanted}`
   await inStep(`wait for ${what} to be ${wanted}`, work, result)
   return result
 }
 
-const waitForLab = (lab: AnyLab, wanted: OfLab, { host, timeoutMs }: Task): Promise<string> => {
+const waitForLab = (lab: AnyLab, wanted: LabCondition, { host, timeoutMs }: Task): Promise<string> => {
   const what = `the lab "${lab.name}"`
-  const fact = async () => OF_LAB[wanted](await observe(lab, host))
-  return waitInStep(what, wanted, () => waitFor(host.clock, `${what} to be ${wanted}`, fact, timeoutMs))
+  const findUnmet = async () => LAB_CONDITIONS[wanted](await observe(lab, host))
+  return waitInStep(what, wanted, () => waitFor(host.clock, `${what} to be ${wanted}`, findUnmet, timeoutMs))
 }
 
-/** Waits for a server. Ends at once on a permanent failure, for example an unknown host. */
+/** Waits until a server reaches a state. Rejects at once on a permanent failure, for example an unknown host. */
 const waitForServer = async (
   { label, client, follow }: Server,
   wanted: Readiness,
   { host, timeoutMs }: Task,
 ): Promise<string> => {
-  const wrong = new AbortController()
-  const fact = async () => {
+  const failure = new AbortController()
+  const findUnmet = async () => {
     try {
       await follow?.()
       const { status, json } = await client.send('GET', 'sys/health')
-      if (!json && status < SERVER_ERROR)
-        wrong.abort(
+      if (!json && status < SERVER_ERROR_MIN)
+        failure.abort(
           new LabError('usage', `${client.address} does not serve the Vault HTTP API: it responds with ${status}`),
         )
       return await findMissing(client, wanted)
     } catch (error) {
-      if (isUnknownHost(error)) wrong.abort(new LabError('usage', `${client.address}: unknown host`))
+      if (isUnknownHost(error)) failure.abort(new LabError('usage', `${client.address}: unknown host`))
       const reason = error instanceof ApiUnreachable ? explainUnreachable(error.url, host) : undefined
       if (reason !== undefined) return reason
       throw error
@@ -121,31 +120,31 @@ const waitForServer = async (
   }
   try {
     return await waitInStep(label, wanted, () =>
-      waitFor(host.clock, `${label} to be ${wanted}`, fact, timeoutMs, wrong.signal),
+      waitFor(host.clock, `${label} to be ${wanted}`, findUnmet, timeoutMs, failure.signal),
     )
   } finally {
     client.close()
   }
 }
 
-/** Lowest server error status. A proxy may respond with such a status while its server is not running. */
-const SERVER_ERROR = 500
+/** The lowest HTTP status of a server error. A proxy may respond with such a status while its server is not running. */
+const SERVER_ERROR_MIN = 500
 
 const isUnknownHost = (error: unknown): boolean =>
   error instanceof ApiUnreachable && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOTFOUND'
 
-/** Returns the clusters and nodes with this name; all clusters without a name. */
-const placesOf = (lab: AnyLab, name: string | undefined): ClusterOfNodes[] => {
+/** Returns the cluster or node with this name; all clusters if `name` is undefined. */
+const findTargets = (lab: AnyLab, name: string | undefined): ClusterOfNodes[] => {
   if (name === undefined) return [...lab.clusters]
   const found = findNode(lab.clusters, name)
   if (found) return [{ ...found.cluster, ...found.server, nodes: undefined }]
   return chooseClusters<ClusterOfNodes>(lab, [name])
 }
 
-/** Returns the servers: clusters of a lab by letter, nodes, or one server by address. */
+/** Returns the servers to wait for: that of `--addr`, those of `--cluster`, or one for each cluster of the lab. */
 const serversOf = ({ addr, name, cluster }: WaitFlags): Server[] => {
   if (addr === undefined) {
-    return placesOf(requireAnyLab(name), cluster).map(serverOf)
+    return findTargets(requireAnyLab(name), cluster).map(serverOf)
   }
   if (!/^https?:\/\/[^/]+/.test(addr) || !URL.canParse(addr))
     throw new LabError('usage', `"${addr}" is not an address such as http://127.0.0.1:8200`)

@@ -12,26 +12,26 @@ export interface Candidate {
 }
 
 /**
- * Returns the words that fit at the cursor. `words` are those after the program name; the last one may be incomplete.
- * Candidates are the program's commands, options and choices. Names of labs, clusters and so on come from `names`.
+ * Returns the words that fit at the cursor: commands, options and choices of the program, and names of labs, clusters
+ * and so on from `names`. `words`: the words after the program name. The last one may be incomplete.
  */
 export const complete = (program: CommandWords, words: readonly string[], names: Names): Candidate[] => {
   const current = words.at(-1) ?? ''
-  const place = readWords(program, joinValues(words.slice(0, -1)))
+  const context = readWords(program, joinValues(words.slice(0, -1)))
   const [, flag, typed] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? []
-  const joined = flag === undefined ? undefined : findOption(place, flag)
+  const joined = flag === undefined ? undefined : findOption(context, flag)
   if (joined) {
-    const values = valuesOf(joined, place, names).filter(({ word }) => word.startsWith(typed ?? ''))
+    const values = valuesOf(joined, context, names).filter(({ word }) => word.startsWith(typed ?? ''))
     return values.map(({ word, about }) => ({ word: `${flag}=${word}`, about }))
   }
-  return candidatesAt(place, current, names).filter(({ word }) => word.startsWith(current === '=' ? '' : current))
+  return candidatesAt(context, current, names).filter(({ word }) => word.startsWith(current === '=' ? '' : current))
 }
 
 /** The parsed command line before the cursor. */
 interface CompletionContext {
   readonly command: CommandWords
-  /** The parent commands. */
-  readonly above: readonly CommandWords[]
+  /** The parent commands, outermost first. */
+  readonly parents: readonly CommandWords[]
   /** Arguments of the command so far. */
   readonly given: readonly string[]
   /** The option whose value is incomplete. */
@@ -39,53 +39,56 @@ interface CompletionContext {
   readonly used: ReadonlySet<string>
   /** The lab that the words before the cursor name. */
   readonly lab: string
-  /** True after `--`, which ends the words of this program. */
-  readonly isOver: boolean
+  /** True after `--`. The words after it belong to another program. */
+  readonly isAfterDashes: boolean
 }
 
 const readWords = (program: CommandWords, words: readonly string[]): CompletionContext => {
-  let place: CompletionContext = {
+  let context: CompletionContext = {
     command: program,
-    above: [],
+    parents: [],
     given: [],
     option: undefined,
     used: new Set(),
     lab: currentLab(),
-    isOver: false,
+    isAfterDashes: false,
   }
-  for (const word of words) place = readWord(place, word)
-  return place
+  for (const word of words) context = readWord(context, word)
+  return context
 }
 
-const readWord = (place: CompletionContext, word: string): CompletionContext => {
-  if (place.isOver || word === '--') return { ...place, isOver: true }
-  if (place.option) return { ...place, option: undefined, ...(place.option.long === '--name' ? { lab: word } : {}) }
+const readWord = (context: CompletionContext, word: string): CompletionContext => {
+  if (context.isAfterDashes || word === '--') return { ...context, isAfterDashes: true }
+  if (context.option)
+    return { ...context, option: undefined, ...(context.option.long === '--name' ? { lab: word } : {}) }
   if (word.startsWith('-')) {
     const [flag = '', value] = word.split('=', 2)
-    const option = findOption(place, flag)
-    const used = new Set([...place.used, flag])
-    if (!option) return { ...place, used }
-    if (value !== undefined) return { ...place, used, lab: option.long === '--name' ? value : place.lab }
-    return { ...place, used, option: option.takesValue ? option : undefined }
+    const option = findOption(context, flag)
+    const used = new Set([...context.used, flag])
+    if (!option) return { ...context, used }
+    if (value !== undefined) return { ...context, used, lab: option.long === '--name' ? value : context.lab }
+    return { ...context, used, option: option.takesValue ? option : undefined }
   }
-  const command = word === HELP ? undefined : place.command.commands.find(({ name }) => name === word)
-  if (!command) return { ...place, given: [...place.given, word] }
-  return { ...place, command, above: [...place.above, place.command], given: [] }
+  const command = word === HELP ? undefined : context.command.commands.find(({ name }) => name === word)
+  if (!command) return { ...context, given: [...context.given, word] }
+  return { ...context, command, parents: [...context.parents, context.command], given: [] }
 }
 
-const candidatesAt = (place: CompletionContext, current: string, names: Names): Candidate[] => {
-  if (place.isOver) return []
-  if (place.option) return valuesOf(place.option, place, names)
+const candidatesAt = (context: CompletionContext, current: string, names: Names): Candidate[] => {
+  if (context.isAfterDashes) return []
+  if (context.option) return valuesOf(context.option, context, names)
   if (current.startsWith('-')) {
-    return optionsOf(place)
-      .filter(({ isHidden, long, short }) => !isHidden && !place.used.has(long) && !(short && place.used.has(short)))
+    return optionsOf(context)
+      .filter(
+        ({ isHidden, long, short }) => !isHidden && !context.used.has(long) && !(short && context.used.has(short)),
+      )
       .map(({ long, about }) => ({ word: long, about }))
   }
-  const commands = place.command.commands.filter(({ isHidden }) => !isHidden)
-  return [...commands.map(({ name, about }) => ({ word: name, about })), ...argumentsAt(place, names)]
+  const commands = context.command.commands.filter(({ isHidden }) => !isHidden)
+  return [...commands.map(({ name, about }) => ({ word: name, about })), ...argumentsAt(context, names)]
 }
 
-/** Returns the candidates for the current argument. The last argument may be repeatable. */
+/** Returns the candidates for the present argument. The last argument of a command may be repeatable. */
 const argumentsAt = ({ command, given, lab }: CompletionContext, names: Names): Candidate[] => {
   const known = command.arguments
   const argument = known[given.length] ?? (known.at(-1)?.isVariadic ? known.at(-1) : undefined)
@@ -104,13 +107,13 @@ const valuesOf = (
   return values.map((word) => ({ word, about: '' }))
 }
 
-const findOption = (place: CompletionContext, flag: string): OptionWords | undefined =>
-  optionsOf(place).find(({ long, short }) => flag === long || flag === short)
+const findOption = (context: CompletionContext, flag: string): OptionWords | undefined =>
+  optionsOf(context).find(({ long, short }) => flag === long || flag === short)
 
-const optionsOf = ({ command, above }: CompletionContext): readonly OptionWords[] =>
-  [command, ...above.toReversed()].flatMap(({ options }) => options)
+const optionsOf = ({ command, parents }: CompletionContext): readonly OptionWords[] =>
+  [command, ...parents.toReversed()].flatMap(({ options }) => options)
 
-/** The words after `help` name a command. */
+/** The command of commander whose arguments are the name of another command. */
 const HELP = 'help'
 
 /** Joins the words of an option, because some shells split `--name=lab` into three words. */
@@ -149,7 +152,7 @@ type Source = (names: Names, lab: string) => readonly string[]
 const labs: Source = (names) => names.labs()
 const clusters: Source = (names, lab) => names.clusters(lab)
 
-/** Sources by the name of an argument or option value in the help. */
+/** Sources of candidates, by the name of an argument or of an option value in the help. */
 const NAME_SOURCES: Readonly<Record<string, Source>> = {
   lab: labs,
   cluster: clusters,
@@ -166,7 +169,7 @@ const NAME_SOURCES: Readonly<Record<string, Source>> = {
   snapshot: (names) => names.snapshots(),
 }
 
-/** The commands of the program as plain data, so that a completion need not load their code. */
+/** A command as plain data, so that a completion need not load the code of the commands. */
 export interface CommandWords {
   readonly name: string
   readonly about: string
@@ -179,6 +182,7 @@ export interface CommandWords {
 type OptionWords = ReturnType<typeof optionWords>
 type ArgumentWords = ReturnType<typeof argumentWords>
 
+/** Returns a command and its subcommands as plain data. */
 export const wordsOf = (command: Command): CommandWords => {
   const visible = command.createHelp().visibleCommands(command)
   return {

@@ -25,6 +25,7 @@ const loadWords = async (): Promise<ShippedWords> => {
   }
 }
 
+/** Returns the next words of the commands of the `vault` command line, for example `list` after `auth`. */
 const vaultWords = (commands: readonly string[], words: readonly string[]): Candidate[] => {
   const before = words.slice(0, -1)
   const next = commands

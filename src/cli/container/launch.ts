@@ -19,13 +19,14 @@ const SUBCOMMANDS: ReadonlySet<string> = new Set(
 )
 
 /** Flags that print information instead of starting a server. */
-const ASKING: ReadonlySet<string> = new Set(['-v', '-version', '--version', '-h', '-help', '--help'])
+const INFORMATION_FLAGS: ReadonlySet<string> = new Set(['-v', '-version', '--version', '-h', '-help', '--help'])
 
-/** The parsed command line of the container. `calledAs`: the name under which this program runs. */
+/** What a container runs: this program, under the name `calledAs`, or another program. */
 type Launch =
   | { readonly kind: 'own'; readonly calledAs: string; readonly args: readonly string[] }
   | { readonly kind: 'program'; readonly command: string; readonly args: readonly string[] }
 
+/** The facts besides the command line that determine what a container runs. */
 export interface LaunchFacts {
   /** True if the configuration directory contains a file. */
   readonly hasConfigFiles: boolean
@@ -34,12 +35,13 @@ export interface LaunchFacts {
 }
 
 /**
- * Decides what to run. `server ...` and a first argument with a dash get the container's defaults first, so that the
- * caller's flags override them. A program of this package that is named explicitly runs without changes.
+ * Decides what to run. `server ...`, and arguments that begin with a dash, start a server: the defaults of the
+ * container precede the flags of the caller, so that these override them. After the name of this program, no default is
+ * added.
  */
 export const decideLaunch = (args: readonly string[], facts: LaunchFacts): Launch => {
   const [first = '-dev', ...rest] = args
-  if (ASKING.has(first)) return { kind: 'own', calledAs: 'vault', args }
+  if (INFORMATION_FLAGS.has(first)) return { kind: 'own', calledAs: 'vault', args }
   if (first.startsWith('-')) return server([first, ...rest], facts)
   if (first === 'server') return server(rest, facts)
   if (OWN_NAMES.has(first)) return { kind: 'own', calledAs: first, args: rest }
@@ -57,7 +59,7 @@ const server = (args: readonly string[], facts: LaunchFacts): Launch => ({
 })
 
 const defaults = (args: readonly string[], facts: LaunchFacts): string[] => [
-  // If the caller names a file below this directory, it would be read twice and its listeners bound twice.
+  // If the caller names a file in this directory, the server would read the file twice and bind its listeners twice.
   ...(facts.hasConfigFiles && !namesOwnConfig(args) ? [`-config=${CONFIG_DIRECTORY}`] : []),
   `-dev-root-token-id=${facts.devRootTokenId ?? ''}`,
   `-dev-listen-address=${facts.devListenAddress || '0.0.0.0:8200'}`,
@@ -70,7 +72,7 @@ const namesOwnConfig = (args: readonly string[]): boolean =>
     return named !== '' && !path.relative(CONFIG_DIRECTORY, path.resolve(named)).startsWith('..')
   })
 
-/** Reads the settings of this container besides its command line. */
+/** Reads the facts from the environment variables and the configuration directory of this container. */
 export const readLaunchFacts = (env: NodeJS.ProcessEnv): LaunchFacts => ({
   hasConfigFiles: filesOf(CONFIG_DIRECTORY).some((name) => /\.(hcl|json)$/.test(name)),
   devRootTokenId: env.VAULT_DEV_ROOT_TOKEN_ID,

@@ -3,7 +3,7 @@ import { currentLab } from '../../lab/model/state-directory.js'
 
 type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S
 
-/** The name of a flag in its action: `dryRun` for `-d, --dry-run <value>`. */
+/** The property of a flag in the object that an action receives: `dryRun` for `-d, --dry-run <value>`. */
 type NameOf<S extends string> = S extends `${string}--${infer Long} <${string}`
   ? Camel<Long>
   : S extends `${string}--${infer Long}`
@@ -14,10 +14,10 @@ type ValueOf<S extends string> = S extends `${string} <${string}` ? string : tru
 type Maybe<S extends string, Value> = { readonly [N in NameOf<S>]?: Value }
 type Always<S extends string, Value> = { readonly [N in NameOf<S>]: Value }
 
-/** The declared flags of a command. */
+/** The type of the object with the flags of a command, which its action receives. */
 export type FlagsOf<C> = C extends TypedCommand<infer Flags> ? Flags : never
 
-/** A command of commander. The types of its flags follow from their declarations. */
+/** A command of commander whose declarations of flags also determine the type of the object with the flags. */
 export class TypedCommand<Flags = unknown> extends Command {
   override createCommand(name?: string): TypedCommand {
     return new TypedCommand(name)
@@ -30,6 +30,7 @@ export class TypedCommand<Flags = unknown> extends Command {
     return this.option(spec, about, initial)
   }
 
+  /** Adds a flag that the command line must contain. */
   required<S extends string>(spec: S, about: string): TypedCommand<Flags & Always<S, string>> {
     return this.requiredOption(spec, about) as TypedCommand<Flags & Always<S, string>>
   }
@@ -55,7 +56,7 @@ export class TypedCommand<Flags = unknown> extends Command {
     return this.addOption(option) as TypedCommand<Flags & Added>
   }
 
-  /** Adds the flag that names the lab. */
+  /** Adds the flag that selects the lab. */
   lab(): TypedCommand<Flags & { readonly name: string }> {
     const option = new Option('--name <lab>', 'name of the lab').default(...currentLabDefault())
     return this.add<{ readonly name: string }>(option)
@@ -69,12 +70,12 @@ export class TypedCommand<Flags = unknown> extends Command {
     return this.flag('--json', about)
   }
 
-  /** Adds the examples at the end of the help, at least two. */
+  /** Adds at least two examples to the end of the help. A line omits the word `understudy`. */
   examples(first: string, second: string, ...more: readonly string[]): this {
     return this.addHelpText('after', examples(first, second, ...more))
   }
 
-  /** Sets the action. It receives the flags, then the arguments. */
+  /** Sets the action, which receives the object with the flags, then the arguments. */
   run(act: (flags: Flags, ...args: never[]) => unknown): this {
     return this.action((...all: readonly unknown[]) => {
       const args = all.slice(0, this.registeredArguments.length)
@@ -83,16 +84,16 @@ export class TypedCommand<Flags = unknown> extends Command {
   }
 }
 
-/** Returns the default of the name of a lab, and its text in the help. */
+/** Returns the name of the current lab, and the text that describes this default in the help. */
 export const currentLabDefault = (): [name: string, text: string] => [currentLab(), 'UNDERSTUDY_LAB, or "default"']
 
-/** Returns the examples at the end of a command's help, at least two. */
+/** Returns at least two examples for the end of a help text. A line omits the word `understudy`. */
 export const examples = (first: string, second: string, ...more: readonly string[]): string =>
   `\nExamples:\n${[first, second, ...more].map((line) => `  understudy ${line}`).join('\n')}`
 
 /**
- * Returns a command's entry in a list. Flags are omitted, because they are in its own help and the list must fit 80
- * columns.
+ * Returns the name and the arguments of a command for a list of commands. Omits the flags, so that the list fits 80
+ * columns; the help of the command has them.
  */
 export const commandTerm = (command: Command): string =>
   [

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { LabError } from '../../lab/model/lab-error.js'
 import type { Output } from './output.js'
 
-/** The flag of commands that erase data. */
+/** The flag that skips the confirmation of commands that erase data. */
 export const YES = ['--yes', 'erase data without asking for confirmation'] as const
 
 interface Terminal {
@@ -11,8 +11,8 @@ interface Terminal {
 }
 
 /**
- * Returns a function that warns of what a command erases. On a terminal, it asks for confirmation, unless `isAgreed`. A script
- * cannot answer, so it is not asked. Throws LabError `interrupted` if the operator does not agree.
+ * Returns a function that warns of what a command erases. On a terminal, it asks for confirmation, unless `isAgreed`. A
+ * script cannot answer, so it is not asked. Throws LabError `interrupted` if the operator does not agree.
  */
 export const confirmErasure =
   (output: Pick<Output, 'complain'>, isAgreed: boolean, signal?: AbortSignal, { stdin, stderr }: Terminal = process) =>
@@ -25,7 +25,7 @@ export const confirmErasure =
     if (!/^y(?:es)?$/i.test(answer.trim())) throw new LabError('interrupted', 'not confirmed: nothing was changed')
   }
 
-/** Reads a line in the mode of the terminal, in which Ctrl-C is a signal. Empty at the end of the input. */
+/** Reads one line; an empty text at the end of the input. In the line mode of the terminal, Ctrl-C is a signal. */
 const readLine = async (input: NodeJS.ReadableStream, signal?: AbortSignal): Promise<string> => {
   const lines = createInterface({ input, terminal: false, ...(signal && { signal }) })
   try {

@@ -2,13 +2,17 @@ import { constants } from 'node:os'
 import { ApiError, ApiUnreachable } from '../../client/api-client.js'
 import { Interrupted, LabError, type LabErrorCode } from '../../lab/model/lab-error.js'
 
-/** Exit codes, which let a script distinguish failures. */
+/** Exit codes of all commands. A script can distinguish failures by them. */
 export const EXIT = {
   ok: 0,
+  /** The command line or a file is invalid, or an unexpected error occurred. */
   usage: 1,
+  /** A server rejected a request or did not respond, or `status` found problems. */
   remote: 2,
+  /** An expectation of a drill is false. */
   assertion: 3,
   timeout: 4,
+  /** Another process uses a port, a directory or the lab. */
   conflict: 5,
   interrupted: 130,
 } as const

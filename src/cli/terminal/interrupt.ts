@@ -1,6 +1,6 @@
 import { Interrupted } from '../../lab/model/lab-error.js'
 
-/** The first signal aborts `signal` with an `Interrupted`; a second signal aborts `forceSignal`. */
+/** The first signal of the operator aborts `signal` with an `Interrupted`. The second one aborts `forceSignal`. */
 export interface Interruption {
   readonly signal: AbortSignal
   readonly forceSignal: AbortSignal
@@ -8,7 +8,7 @@ export interface Interruption {
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** Runs work that can clean up after a signal, instead of ending immediately. */
+/** Runs `work`. SIGINT, SIGTERM and SIGHUP do not end the process meanwhile, so that `work` can clean up. */
 export const withInterrupt = async <T>(work: (interruption: Interruption) => Promise<T>): Promise<T> => {
   const first = new AbortController()
   const second = new AbortController()

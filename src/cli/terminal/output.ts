@@ -5,24 +5,24 @@ import { printable } from '../../base/printable.js'
 import { loadYaml } from '../../lab/documents/yaml-document.js'
 
 /** Data goes to standard output; progress and errors go to standard error. */
-export type Output = Pick<ProcessOutput, 'data' | 'progress' | 'complain' | 'hush' | 'isQuiet'>
+export type Output = Pick<ProcessOutput, 'data' | 'progress' | 'complain' | 'suppressProgress' | 'isQuiet'>
 
-/** The size of a terminal that does not report its size. */
+/** The number of columns and lines of a terminal that does not report its size. */
 const COLUMNS = 80
 const LINES = 24
 
 export const FORMATS = ['table', 'json', 'yaml'] as const
 type Format = (typeof FORMATS)[number]
 
-/** The standard streams of this process. The output options are set after the command line is parsed. */
+/** Writes to the standard streams of this process. `isQuiet` and `format` are set after the command line is parsed. */
 export class ProcessOutput implements Output {
   isQuiet = false
   format: Format = 'table'
-  /** True after the first document: in YAML, later ones need a separator. */
+  /** True after the first document. In YAML, a separator precedes each further document. */
   #hasPrinted = false
-  /** Time of the last message, by the caller's clock. */
+  /** Time of the last output, in milliseconds of the monotonic clock. */
   lastOutputMs = 0
-  /** Number of rows below the output. */
+  /** Number of progress rows that are now below the output. */
   #rowCount = 0
   readonly #monotonic: () => number
 
@@ -36,30 +36,31 @@ export class ProcessOutput implements Output {
     this.#hasPrinted = true
   }
 
-  /** An arrow function, so that it can be passed as a listener. */
+  /** Prints a progress message, unless the operator has suppressed progress. */
   readonly progress = (text: string): void => {
     if (!this.isQuiet) this.#write(process.stderr, text)
   }
 
+  /** Prints an error or a warning. `--quiet` has no effect on it. */
   readonly complain = (text: string): void => this.#write(process.stderr, text)
 
-  /** Suppresses progress from now on. */
-  hush(): void {
+  /** Suppresses progress messages from now on. */
+  suppressProgress(): void {
     this.showRows([])
     this.isQuiet = true
   }
 
-  /** Whether progress is shown in rows that change. */
+  /** True if progress is shown as rows that change, on a terminal. */
   get isLive(): boolean {
     return !this.isQuiet && process.stderr.isTTY === true
   }
 
-  /** Replaces the rows below the output of a terminal. The next output erases them. */
+  /** Replaces the progress rows below the output of a terminal. The next output erases them. */
   showRows(rows: readonly string[]): void {
     this.#eraseRows()
     const { columns, rows: lines } = process.stderr
     const shown = rows.slice(0, (lines || LINES) - 1)
-    // A wrapped row would be several lines.
+    // Truncates each row to one line, because a wrapped row would break the erasure of the rows.
     for (const row of shown)
       process.stderr.write(`${printable(row.split('\n')[0] ?? '').slice(0, (columns || COLUMNS) - 1)}\n`)
     this.#rowCount = shown.length
@@ -84,18 +85,18 @@ export class ProcessOutput implements Output {
   }
 }
 
-/** Returns undefined if the text is not JSON. */
+/** Converts JSON to YAML. Returns undefined if the text is not JSON. */
 const toYaml = (text: string): string | undefined => attempt(() => loadYaml().stringify(JSON.parse(text)).trimEnd())
 
 /**
- * Runs the work of a command. With JSON, then prints one object: the facts, the messages of the work, its duration in
- * milliseconds, and the object with which it resolves. A failure prints nothing.
+ * Runs the work of a command. With `--json`, then prints one object: `facts`, the progress messages, the duration in
+ * milliseconds, and the object with which the work resolves. If the work fails, prints nothing.
  */
-export const printDone = async (
+export const printResult = async (
   output: Output,
   { json }: { readonly json?: true },
   facts: object,
-  work: (say: (text: string) => void) => Promise<unknown>,
+  work: (onProgress: (text: string) => void) => Promise<unknown>,
 ): Promise<void> => {
   const begun = systemClock.monotonic()
   const messages: string[] = []
@@ -116,23 +117,24 @@ export const outliveReaders = (): void => {
   }
 }
 
-/** Returns a signal that is aborted when the reader of standard output has closed it. Endless output must stop then. */
-export const onReaderGone = (): AbortSignal => {
-  const gone = new AbortController()
-  process.stdout.once('error', () => gone.abort())
-  return gone.signal
+/** Returns a signal that is aborted when standard output is closed. A command with endless output must stop then. */
+export const whenOutputCloses = (): AbortSignal => {
+  const closed = new AbortController()
+  process.stdout.once('error', () => closed.abort())
+  return closed.signal
 }
 
-/** Returns true if output should be text: by default on a terminal, unless a format was requested. */
+/** Returns true if output should be text: if `--output table` is set, or on a terminal if no format is set. */
 export const isTextWanted = ({ json, output }: { readonly json?: true; readonly output?: string }): boolean =>
   output === 'table' || (json !== true && process.stdout.isTTY === true)
 
-/** Returns the columns of the terminal; 80 if unknown. */
+/** Returns the number of columns of the terminal; 80 if unknown. */
 export const terminalWidth = (): number => process.stdout.columns || COLUMNS
 
-/** Returns the width for wrapped text. Programs receive lines of any length. */
+/** Returns the width at which text is wrapped: that of the terminal. Text for a program is not wrapped. */
 export const textWidth = (): number => (process.stdout.isTTY ? terminalWidth() : Number.POSITIVE_INFINITY)
 
+/** Minimum width of a wrapped column. */
 const TEXT_MIN = 20
 
 /** Aligns columns to their widest cells. With a width, the last column is wrapped to fit. */
@@ -150,7 +152,7 @@ export const formatTable = (rows: readonly (readonly string[])[], width = Number
     .join('\n')
 }
 
-/** Splits a row into several; from the second on, all cells except the last are empty. */
+/** Wraps the last cell of a row into several rows. Their other cells are empty, except in the first row. */
 const wrapLast = (row: readonly string[], width: number): (readonly string[])[] => {
   const text = row.at(-1) ?? ''
   if (text.length <= width) return [row]

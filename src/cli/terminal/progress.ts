@@ -5,18 +5,20 @@ import { listenToProgress, type Step, type Wait } from '../../base/progress.js'
 import { mark } from '../../lab/drills/summary.js'
 import type { ProcessOutput } from './output.js'
 
-const LOOK_MS = 100
-const SILENT_MS = 1000
-const SILENT_MS_MAX = 10_000
+const REFRESH_MS = 100
+/** Time without output after which the output names what the command waits for. */
+const SILENCE_MS = 1000
+/** Maximum time before the same wait is named again. */
+const REPEAT_MS_MAX = 10_000
 
 const FRAMES = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏']
 
 /**
  * Shows the progress of a command on standard error. On a terminal, each running step is a row with its time below the
- * output, and a line with its state when it ends. Elsewhere, each completed step is one line. After one second without
- * output, also shows what the command waits for: on a terminal as a row, elsewhere as a line that is repeated when it
- * changes, otherwise at increasing intervals. With `isVerbose`, every HTTP call is printed, without headers, bodies and
- * queries, because they may contain secrets.
+ * output, and a line with its result when it ends. Otherwise, each completed step is one line. After one second without
+ * output, also names what the command waits for: on a terminal as a row, otherwise as a line, which is repeated at
+ * increasing intervals. With `isVerbose`, prints every HTTP call without headers, bodies and queries, which may contain
+ * secrets.
  */
 export const reportProgress = (output: ProcessOutput, clock: Clock, isVerbose: boolean): Disposable => {
   const waits = new Set<Wait>()
@@ -29,7 +31,7 @@ export const reportProgress = (output: ProcessOutput, clock: Clock, isVerbose: b
       if (result) output.progress(result)
     } else if (result !== '') output.progress(`${mark(result !== undefined)} ${timeOf(step)}  ${result ?? title}`)
     steps.delete(step)
-    look()
+    refresh()
   }
   const listening = listenToProgress((event) => {
     switch (event.on) {
@@ -46,24 +48,24 @@ export const reportProgress = (output: ProcessOutput, clock: Clock, isVerbose: b
     }
   })
   output.lastOutputMs = clock.monotonic()
-  let said = ''
-  let dueMs = SILENT_MS
+  let printed = ''
+  let repeatAfterMs = SILENCE_MS
   let frame = 0
-  const look = () => {
+  const refresh = () => {
     const silentMs = clock.monotonic() - output.lastOutputMs
-    const awaited = silentMs < SILENT_MS ? undefined : (describeWait([...waits].at(-1)) ?? calls.oldest())
+    const awaited = silentMs < SILENCE_MS ? undefined : (describeWait([...waits].at(-1)) ?? calls.oldest())
     const text = awaited === undefined ? undefined : `waiting for ${awaited}`
     if (output.isLive) {
       frame = (frame + 1) % FRAMES.length
       const rows = [...steps.keys()].map((step) => `${FRAMES[frame]} ${timeOf(step)}  ${describeStep(step)}`)
       return output.showRows(text === undefined ? rows : [...rows, text])
     }
-    if (text === undefined || (text === said && silentMs < dueMs)) return
-    dueMs = text === said ? Math.min(dueMs * 2, SILENT_MS_MAX) : SILENT_MS * 2
-    said = text
+    if (text === undefined || (text === printed && silentMs < repeatAfterMs)) return
+    repeatAfterMs = text === printed ? Math.min(repeatAfterMs * 2, REPEAT_MS_MAX) : SILENCE_MS * 2
+    printed = text
     output.progress(text)
   }
-  const timer = clock.setRepeating(LOOK_MS, look)
+  const timer = clock.setRepeating(REFRESH_MS, refresh)
   return {
     [Symbol.dispose]() {
       timer.cancel()
@@ -79,9 +81,11 @@ const describeStep = ({ title, detail }: Step): string => (detail === '' ? title
 const describeWait = (wait: Wait | undefined): string | undefined =>
   wait && (wait.missing === '' ? wait.what : `${wait.what}: ${wait.missing}`)
 
-const STARTS = 'http.client.request.start'
-const ANSWERED = 'http.client.response.finish'
+/** Diagnostics channels of Node for outgoing HTTP requests. */
+const REQUEST_START = 'http.client.request.start'
+const RESPONSE_FINISH = 'http.client.response.finish'
 
+/** Tracks the pending HTTP requests of this process. Calls `print` with a line for each completed one. */
 const listenToCalls = (clock: Clock, print: ((line: string) => void) | undefined) => {
   const begun = new Map<ClientRequest, number>()
   const onStart = (message: unknown) => {
@@ -89,25 +93,28 @@ const listenToCalls = (clock: Clock, print: ((line: string) => void) | undefined
     begun.set(request, clock.monotonic())
     request.once('close', () => begun.delete(request))
   }
-  const onAnswer = (message: unknown) => {
+  const onFinish = (message: unknown) => {
     const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
-    // A streaming response never completes, so it is never late.
+    // A streaming response stays open, so it does not count as pending.
     if (response.headers['content-type'] === 'application/x-ndjson') begun.delete(request)
     const tookMs = clock.monotonic() - (begun.get(request) ?? clock.monotonic())
     print?.(`${describeCall(request)}: ${response.statusCode} after ${tookMs.toFixed(0)} ms`)
   }
-  subscribe(STARTS, onStart)
-  subscribe(ANSWERED, onAnswer)
+  subscribe(REQUEST_START, onStart)
+  subscribe(RESPONSE_FINISH, onFinish)
   return {
-    /** The oldest call that has been pending for a second. The clients of a drill always have calls. */
+    /**
+     * Describes the oldest pending call if it takes longer than a second. Shorter calls do not count: during a drill,
+     * some call of its clients is always pending.
+     */
     oldest: (): string | undefined => {
       const [[request, begunMs] = []] = begun
-      const isLate = begunMs !== undefined && clock.monotonic() - begunMs >= SILENT_MS
+      const isLate = begunMs !== undefined && clock.monotonic() - begunMs >= SILENCE_MS
       return request && isLate ? `a response to ${describeCall(request)}` : undefined
     },
     [Symbol.dispose]() {
-      unsubscribe(STARTS, onStart)
-      unsubscribe(ANSWERED, onAnswer)
+      unsubscribe(REQUEST_START, onStart)
+      unsubscribe(RESPONSE_FINISH, onFinish)
     },
   }
 }

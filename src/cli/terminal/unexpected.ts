@@ -8,17 +8,17 @@ import { stateDirectory } from '../../lab/model/state-directory.js'
 import { packageVersion } from '../../base/package-version.js'
 import { messageOf, printable } from '../../base/printable.js'
 
-/** Maximum number of saved reports, so that a command in a loop does not fill a disk. */
-const KEPT_MAX = 20
+/** Maximum number of saved reports. A command that fails in a loop must not fill the disk. */
+const REPORTS_MAX = 20
 
 /** Returns one line about an unexpected error. Saves the stack trace to a file. */
 export const describeUnexpected = (error: unknown): string => {
   const [text = ''] = messageOf(error).split('\n')
-  return `unexpected: ${text}; ${keepDetails(error)}`
+  return `unexpected: ${text}; ${saveDetails(error)}`
 }
 
-/** Saves the details without the command line, which may contain tokens. */
-const keepDetails = (error: unknown): string => {
+/** Saves the details to a file and returns where they are. Omits the command line, which may contain tokens. */
+const saveDetails = (error: unknown): string => {
   const directory = path.join(stateDirectory(), 'errors')
   const time = new Date(systemClock.now()).toISOString()
   const file = path.join(directory, `${time.replaceAll(/[:.]/g, '-')}-${process.pid}.txt`)
@@ -32,13 +32,13 @@ const keepDetails = (error: unknown): string => {
     removeOldest(directory)
     return `details are in ${file}. Run "understudy doctor" to check this machine. If it finds no problem, report the error with this file`
   } catch (problem) {
-    return `its details could not be saved: ${messageOf(problem)}`
+    return `details could not be saved: ${messageOf(problem)}`
   }
 }
 
 const removeOldest = (directory: string): void => {
   const files = readdirSync(directory).sort()
-  for (const name of files.slice(0, Math.max(0, files.length - KEPT_MAX))) rmSync(path.join(directory, name))
+  for (const name of files.slice(0, Math.max(0, files.length - REPORTS_MAX))) rmSync(path.join(directory, name))
 }
 
 /** Makes an uncaught error end the program with one line. */

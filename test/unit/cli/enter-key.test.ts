@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { withInterrupt } from '../../../src/cli/terminal/interrupt.js'
-import { waitForReturn } from '../../../src/cli/commands/lab/drill-run.js'
+import { waitForEnter } from '../../../src/cli/commands/lab/drill-run.js'
 import { Interrupted } from '../../../src/lab/model/lab-error.js'
 
 const press = (keys: string | undefined) => {
   const terminal = { input: new PassThrough(), output: new PassThrough() }
-  const pressed = withInterrupt(({ signal }) => waitForReturn('press Enter ', signal, terminal))
+  const pressed = withInterrupt(({ signal }) => waitForEnter('press Enter ', signal, terminal))
   terminal.input.end(keys)
   return pressed
 }

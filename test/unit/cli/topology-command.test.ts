@@ -19,7 +19,7 @@ it('the topology command checks every file, even after errors in earlier files',
     data: (text) => void printed.push(text),
     progress: () => undefined,
     complain: () => undefined,
-    hush: () => undefined,
+    suppressProgress: () => undefined,
     isQuiet: false,
   })
   const check = () => command.parse(['validate', at('bad.yaml'), at('none.yaml'), at('good.yaml')], { from: 'user' })

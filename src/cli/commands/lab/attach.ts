@@ -22,14 +22,14 @@ export const attachCommand = (output: Output): Command =>
     )
     .flag(
       '--keys <file>',
-      'root tokens and key shares: the file of "wire --keep", or {"A": {...}} with the output of "operator init"',
+      'file with root tokens and key shares: from "wire --keep", or {"A": {...}} with the output of "operator init"',
     )
     .flag(
       '--compose <directory>',
       'use the containers of the compose file in this directory: read addresses and keys, start and stop containers',
     )
-    .flag('--project <name>', 'with --compose: project name of the containers')
-    .flag('--topology <name>', 'topology of the servers')
+    .flag('--project <name>', 'project name of the containers; requires --compose')
+    .flag('--topology <name>', 'topology of the servers (default: the topology in the keys file)')
     .flag(...CA_CERT)
     .json('print the lab as JSON')
     .examples(
@@ -39,14 +39,14 @@ export const attachCommand = (output: Output): Command =>
     .run(async (flags, name: string, given: string[]) => {
       labDirectory(name)
       if (flags.project !== undefined && flags.compose === undefined)
-        throw new LabError('usage', '--project names containers of a --compose directory')
+        throw new LabError('usage', '--project requires --compose with the directory of the compose file')
       const host = thisHost()
       const fromFile = flags.keys === undefined ? undefined : readKeysFile(flags.keys, output.complain)
       const project = flags.compose === undefined ? undefined : await findComposeProject(flags.compose, flags.project)
       const keys = fromFile ?? project?.keys ?? NO_KEYS
       const topology = flags.topology === undefined ? keys.topology : requireTopology(flags.topology).name
       const caFile = flags.caCert === undefined ? undefined : requireReadable(flags.caCert)
-      // A published port takes precedence over an address in a file of `wire --keep`.
+      // Addresses on the command line take precedence over published ports, and these over the file of `wire --keep`.
       const known =
         project?.addresses ??
         [...(fromFile?.clusters ?? [])].flatMap(([letter, one]) => addressesOfServers({ name: letter, ...one }))

@@ -1,8 +1,8 @@
 import type { ClusterAccess } from '../../../lab/model/cluster.js'
 
 /**
- * Lists the keys of clusters, one per line. Clusters that share their keys through replication are listed once. An
- * auto-unseal cluster has recovery keys, which cannot unseal it.
+ * Returns the keys of clusters, one per line. Clusters with the same keys, because of replication, have one entry. The
+ * keys of a cluster that unseals itself are recovery keys, which cannot unseal it.
  */
 export const describeKeys = (
   clusters: readonly ClusterAccess[],
@@ -10,8 +10,8 @@ export const describeKeys = (
 ): string[] => {
   const groups = new Map<string, ClusterAccess[]>()
   for (const cluster of clusters.filter(({ unsealKeys }) => unsealKeys.length > 0)) {
-    const same = [isAutoSealed(cluster.name), cluster.threshold, ...cluster.unsealKeys].join()
-    groups.set(same, [...(groups.get(same) ?? []), cluster])
+    const id = [isAutoSealed(cluster.name), cluster.threshold, ...cluster.unsealKeys].join()
+    groups.set(id, [...(groups.get(id) ?? []), cluster])
   }
   return [...groups.values()].flatMap(([first, ...others]) => {
     if (!first) return []

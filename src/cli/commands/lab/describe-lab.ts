@@ -4,7 +4,7 @@ import { drawLab } from '../../../lab/topology/describe.js'
 import { formatTable } from '../../terminal/output.js'
 import { describeKeys } from './describe-keys.js'
 
-/** Describes a started lab: its topology, addresses, keys and seed, results of its verification, and the next commands. */
+/** Describes a started lab: topology, addresses, keys, seed, results of the verification, and the next commands. */
 export const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
   const rows = lab.clusters.map(({ name, apiAddress, rootToken, nodes }) => [
     name,

@@ -13,8 +13,8 @@ import { TypedCommand } from '../../terminal/command.js'
 import { confirmErasure, YES } from '../../terminal/confirm.js'
 import type { Output } from '../../terminal/output.js'
 
-/** The result of `down`, for JSON output. */
-interface Ended {
+/** The result for one lab in the JSON output. `forgotten`: an attached lab was unregistered. */
+interface DownResult {
   readonly lab: string
   readonly result: 'down' | 'forgotten' | 'missing' | 'failed'
   readonly problem?: string
@@ -26,8 +26,8 @@ export const downCommand = (output: Output): Command => {
     .description('stop a lab and remove its data')
     .argument('[lab]', 'name of the lab; same as --name')
     .lab()
-    .flag('--all', 'all labs, and the directories that killed processes left')
-    .flag('--keep', 'keep data and keys; "understudy start" restarts the lab')
+    .flag('--all', 'remove all labs, and the directories that killed processes left')
+    .flag('--keep', 'keep the data and the keys; "understudy start" restarts the lab')
     .flag(...YES)
     .json('print the result for each lab as JSON')
     .examples('down', 'down --all')
@@ -35,23 +35,22 @@ export const downCommand = (output: Output): Command => {
     requireOneChoice(given, flags, command.getOptionValueSource('name') === 'cli')
     const host = thisHost()
     const names = flags.all ? listLabs() : [given ?? flags.name]
-    const erased = flags.keep ? [] : names.filter(holdsData).map((name) => `"${name}"`)
+    const erased = flags.keep ? [] : names.filter(isErasedByDown).map((name) => `"${name}"`)
     if (erased.length > 0)
       await confirmErasure(output, flags.yes === true)(`the data and keys of the lab ${erased.join(', ')} are erased`)
     const failures: unknown[] = []
-    const ended: Ended[] = []
-    // The first signal is ignored, so that the lab is not left half removed. The second one kills the remaining
-    // processes.
+    const results: DownResult[] = []
+    // The first signal is ignored, so that no lab is left partly removed. The second one kills the remaining processes.
     await withInterrupt(async ({ forceSignal }) => {
       for (const name of names) {
         try {
           const options = { keep: flags.keep === true, forceSignal }
           const result = await downLab(name, options, host)
-          ended.push({ lab: name, result: result ?? 'missing' })
+          results.push({ lab: name, result: result ?? 'missing' })
           output.progress(describeEnd(name, result))
         } catch (error) {
           const problem = messageOf(error)
-          ended.push({ lab: name, result: 'failed', problem })
+          results.push({ lab: name, result: 'failed', problem })
           failures.push(error)
           if (flags.all) output.complain(problem)
         }
@@ -63,24 +62,25 @@ export const downCommand = (output: Output): Command => {
         output.progress(`removed ${directory}, left by a killed process`)
       }
     }
-    if (flags.json) output.data(JSON.stringify(ended, undefined, 2))
+    if (flags.json) output.data(JSON.stringify(results, undefined, 2))
     if (flags.all && names.length === 0) output.progress('there are no labs')
-    if (flags.all && failures.length > 0) throw new LabError('conflict', 'some labs could not be removed')
+    if (flags.all && failures.length > 0)
+      throw new LabError('conflict', 'some labs could not be removed: the reasons are above')
     if (failures.length > 0) throw failures[0]
   })
 }
 
-/** Whether `down` removes data: an attached lab is only unregistered. */
-const holdsData = (name: string): boolean => listLabs().includes(name) && findIntactLab(name)?.state !== 'attached'
+/** Returns true if `down` erases data of a lab. `down` only unregisters an attached lab. */
+const isErasedByDown = (name: string): boolean => listLabs().includes(name) && findIntactLab(name)?.state !== 'attached'
 
-/** Rejects one name together with `--all` or a second name, because an unintended lab could be removed. */
+/** Throws LabError `usage` if two labs, or a lab and `--all`, are given: one of them may be a mistake. */
 const requireOneChoice = (
   given: string | undefined,
   { name, all }: { readonly name: string; readonly all?: true },
-  isNamed: boolean,
+  isNameFlagSet: boolean,
 ): void => {
-  if (all && (given !== undefined || isNamed)) throw new LabError('usage', 'specify a lab or --all, not both')
-  if (given !== undefined && isNamed && given !== name)
+  if (all && (given !== undefined || isNameFlagSet)) throw new LabError('usage', 'specify a lab or --all, not both')
+  if (given !== undefined && isNameFlagSet && given !== name)
     throw new LabError('usage', `two labs are specified: "${given}" and "${name}"`)
 }
 

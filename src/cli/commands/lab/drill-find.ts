@@ -18,7 +18,7 @@ interface FindFlags {
   readonly json?: true
 }
 
-/** Number of seeds, small enough for a trainer to read one aloud. */
+/** Number of possible seeds. They have at most four digits, so that a trainer can read one aloud. */
 const SEEDS = 10_000
 
 /** `understudy drill find`: injects a hidden fault for participants to find. */
@@ -26,22 +26,22 @@ export const findCommand = (output: Output, finish: (status: number) => void): C
   new TypedCommand('find')
     .description('inject a hidden fault into a running lab')
     .lab()
-    .flag('--seed <seed>', 'seed that selects the fault; the same seed and topology give the same fault')
-    .flag('--check', 'check state and client traffic; exit code 3 until the fault is fixed, then reveal the fault')
+    .flag('--seed <seed>', 'seed that selects the fault: same seed and topology, same fault (default: random)')
+    .flag('--check', 'check whether the fault is fixed; exit code 3 until then, and afterwards reveal the fault')
     .add<{ readonly giveUp?: true }>(
       new Option('--give-up', 'reveal the fault and its fix').conflicts(['check', 'seed']),
     )
     .json()
     .examples('drill find --seed 7', 'drill find --check')
     .run(async (flags) => {
-      await using lab = openOwnLab(flags.name)
+      await using lab = openProcessLab(flags.name)
       if (flags.check) finish(await check(lab, flags, output))
       else if (flags.giveUp) reveal(giveUp(lab), flags, output)
       else await hide(lab, flags, output)
     })
 
-/** Opens a lab that this machine runs, because faults need its processes and links. */
-const openOwnLab = (name: string): LiveLab => {
+/** Opens a lab. Throws LabError `usage` unless its servers are processes of this machine, as hidden faults require. */
+const openProcessLab = (name: string): LiveLab => {
   const lab = openLab(name, thisHost())
   if (lab.kind === 'process') return lab
   throw new LabError(

@@ -43,7 +43,7 @@ export interface DrillRunFlags {
   readonly environment?: string
 }
 
-/** Runs a drill. Resolves to the exit code: 3 if an assertion fails. */
+/** Runs a drill. Resolves to the exit code: 3 if an expectation is false, 2 if the drill could not be completed. */
 export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, output: Output): Promise<number> => {
   const drill = loadDrill(nameOrFile)
   const slo = parseSlo(flags.slo, drill)
@@ -63,12 +63,12 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
     const isSeeded = name === undefined && on === 'in-process'
     const seed = isSeeded ? (flags.seed ?? createSystemRandom().bytes(4).toString('hex')) : undefined
     print(`drill ${drill.name} on ${place}${seed === undefined ? '' : `, seed ${seed}`}`)
-    const result = await play(drill, chosen, interruption, output, {
+    const result = await playOnLab(drill, chosen, interruption, output, {
       seed,
       slo,
       timeoutMs,
       signal: interruption.signal,
-      howToRepeat: lineToRepeat(nameOrFile, chosen, seed),
+      howToRepeat: commandToRepeat(nameOrFile, chosen, seed),
       audit: auditOf(flags),
       watcher: watcherOf(print, drill, flags.step === true, interruption.signal),
     })
@@ -77,11 +77,11 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
       print(`report: ${files.join(', ')}`)
     }
     output.data(flags.json ? JSON.stringify(result, undefined, 2) : summaryOf(result))
-    return complain(result, output)
+    return reportFailure(result, output)
   })
 }
 
-/** Finds the current lab, if the flags select none and it fits the drill. Prints why it does not. */
+/** Returns the current lab if it fits the drill and the flags select no lab. Prints the reason if it does not fit. */
 const findCurrentLab = async (
   drill: Drill,
   { name, on }: DrillRunFlags,
@@ -97,7 +97,8 @@ const findCurrentLab = async (
 
 type ChosenLab = DrillRunFlags & { readonly on: Runner }
 
-const play = async (
+/** Runs the drill on the chosen lab, or on a new lab that is removed afterwards unless `--keep` is set. */
+const playOnLab = async (
   drill: Drill,
   { name, on, keep }: ChosenLab,
   { signal, forceSignal }: Interruption,
@@ -127,7 +128,8 @@ const auditOf = ({ operator = '', approver = '', change = '', environment = '' }
   environment,
 })
 
-const lineToRepeat = (nameOrFile: string, { slo, on, name }: ChosenLab, seed: string | undefined): string =>
+/** Returns the command that repeats a run of the drill. */
+const commandToRepeat = (nameOrFile: string, { slo, on, name }: ChosenLab, seed: string | undefined): string =>
   [
     `understudy drill run ${shellWord(nameOrFile)}`,
     ...(slo === undefined ? [] : [`--slo ${shellWord(slo)}`]),
@@ -150,6 +152,7 @@ const parseSlo = (text: string | undefined, drill: Drill): Slo | undefined => {
   return slo
 }
 
+/** Returns the callbacks that print the steps of a drill. With `isStepwise`, they wait for Enter before each step. */
 const watcherOf = (
   print: (text: string) => void,
   drill: Drill,
@@ -162,7 +165,7 @@ const watcherOf = (
     onStep: async (step, number) => {
       const detail = describeStep(step)
       print(`[${number}/${count}] ${step.name === undefined ? detail : `${step.name}: ${detail}`}`)
-      if (isStepwise) await waitForReturn('      press Enter to continue ', signal)
+      if (isStepwise) await waitForEnter('      press Enter to continue ', signal)
     },
     onLine: (line) => print(`      $ ${line}`),
     onStepEnd: (result) => {
@@ -175,7 +178,7 @@ const watcherOf = (
 
 const LINES_SHOWN = 20
 
-/** Returns the last lines of a command's output. A report contains more lines. */
+/** Returns the last lines of a command's output. The report of the drill contains more lines. */
 const lastLines = (output = ''): string[] =>
   output.trimEnd() === '' ? [] : output.trimEnd().split('\n').slice(-LINES_SHOWN)
 
@@ -185,7 +188,8 @@ const describeEnd = ({ outcome, tookMs, error }: StepResult): string =>
 const describeExpectation = ({ text, passed, evidence }: ExpectationResult): string =>
   [`${mark(passed)} ${text}`, ...evidence.map((line) => `    ${line}`)].join('\n')
 
-const complain = (result: DrillResult, output: Output): number => {
+/** Prints why a drill failed. Returns the exit code. */
+const reportFailure = (result: DrillResult, output: Output): number => {
   if (result.verdict === 'passed') return EXIT.ok
   output.complain(`understudy: ${complaintOf(result)}`)
   return result.verdict === 'error' ? EXIT.remote : EXIT.assertion
@@ -197,10 +201,11 @@ interface Terminal {
 }
 
 /**
- * Waits until Enter is pressed. A terminal in line mode delivers Ctrl-C as a key, so Ctrl-C is converted to SIGINT here.
- * The end of the input has the same effect.
+ * Prints `prompt` and waits until Enter is pressed. Rejects with the reason of `signal` if it is aborted. The prompt
+ * receives Ctrl-C as a key instead of a signal, so this function sends SIGINT to the process, also at the end of the
+ * input.
  */
-export const waitForReturn = async (
+export const waitForEnter = async (
   prompt: string,
   signal: AbortSignal,
   { input, output }: Terminal = { input: process.stdin, output: process.stderr },

@@ -11,7 +11,7 @@ import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output, textWidth } from '../../terminal/output.js'
 import { findCommand } from './drill-find.js'
 
-/** `understudy drill ...`: scripted rehearsals and their reports. */
+/** `understudy drill ...`: lists, validates and runs drills (scripted rehearsals), and writes their reports. */
 export const drillCommand = (output: Output, finish: (status: number) => void): Command => {
   const command = new TypedCommand('drill').description('run drills and measure client impact')
   for (const make of [listCommand, showCommand, validateCommand, schemaCommand]) command.addCommand(make(output))
@@ -23,19 +23,19 @@ export const drillCommand = (output: Output, finish: (status: number) => void): 
 
 const runCommand = (output: Output, finish: (status: number) => void): Command =>
   new TypedCommand('run')
-    .description('run a drill on the current lab if it fits, or on a new lab; exit code 3 if an expectation is false')
+    .description('run a drill, and exit with 3 if an expectation is false')
     .argument('<drill>', 'name, or file that ends in .yaml')
-    .flag('--slo <limits>', 'limits in addition to those of the drill, such as rto=60s,rpo=0')
+    .flag('--slo <limits>', 'limits in addition to those of the drill, such as rto=60s,rpo=0 (lost writes)')
     .flag('--report <directory>', 'write report.json, junit.xml, report.html and SHA256SUMS to this directory')
-    .choice('--on <runner>', 'run the drill on a new lab, with servers of this kind', RUNNERS)
-    .flag('--name <lab>', 'run the drill on this running lab')
+    .choice('--on <runner>', 'run on a new lab of this kind (default: the current lab if it fits, or process)', RUNNERS)
+    .flag('--name <lab>', 'run the drill on this running lab (default: see --on)')
     .flag('--seed <seed>', 'make identifiers, keys and faults reproducible; requires --on in-process')
     .flag('--keep', 'keep the new lab after the drill')
     .flag('--step', 'wait for Enter before each step')
-    .add<{ readonly operator?: string }>(recorded('operator', 'name of the operator'))
-    .add<{ readonly approver?: string }>(recorded('approver', 'name of the approver'))
-    .add<{ readonly change?: string }>(recorded('change', 'number of the change'))
-    .add<{ readonly environment?: string }>(recorded('environment', 'name of the environment'))
+    .add<{ readonly operator?: string }>(reportFlag('operator', 'name of the operator'))
+    .add<{ readonly approver?: string }>(reportFlag('approver', 'name of the approver'))
+    .add<{ readonly change?: string }>(reportFlag('change', 'number of the change'))
+    .add<{ readonly environment?: string }>(reportFlag('environment', 'name of the environment'))
     .timeout()
     .json('print the result as JSON')
     .examples(
@@ -48,8 +48,8 @@ const runCommand = (output: Output, finish: (status: number) => void): Command =
       finish(await runDrillCommand(name, flags, output))
     })
 
-/** Returns a flag for a text that the report of a drill records. An environment variable can set it too. */
-const recorded = (name: string, what: string): Option =>
+/** Returns a flag for a text in the report of a drill. An environment variable can set the text instead. */
+const reportFlag = (name: string, what: string): Option =>
   new Option(`--${name} <text>`, `${what} in the report`).env(`UNDERSTUDY_${name.toUpperCase()}`)
 
 const listCommand = (output: Output): Command =>
@@ -82,7 +82,7 @@ const showCommand = (output: Output): Command =>
   new TypedCommand('show')
     .description('show the steps and expectations of a drill')
     .argument('<drill>', 'name, or file that ends in .yaml')
-    .flag('--yaml', 'print the drill file, as a template for your own drill')
+    .flag('--yaml', 'print the drill file, which can be a template for your own drill')
     .examples('drill show dr-failover', 'drill show dr-failover --yaml > our-failover.yaml')
     .run((flags, name: string) => {
       const drill = loadDrill(name)
@@ -92,7 +92,7 @@ const showCommand = (output: Output): Command =>
 const validateCommand = (output: Output): Command =>
   new TypedCommand('validate')
     .description('validate a drill file')
-    .argument('<file>')
+    .argument('<file>', 'drill file (YAML)')
     .examples('drill validate our-failover.yaml', 'drill validate drills/quarterly.yaml')
     .run((_flags, file: string) => {
       const { name, steps, expect } = readDrillFile(file)

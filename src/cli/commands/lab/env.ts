@@ -17,7 +17,7 @@ const ROLE = ['--role <role>', 'select the cluster that has this role now', ROLE
 export const envCommand = (output: Output): Command =>
   new TypedCommand('env')
     .description('print VAULT_ADDR and VAULT_TOKEN of a cluster for eval')
-    .argument('[cluster]', 'A, B, ..., or a node such as A2 (default: A)')
+    .argument('[cluster]', 'cluster, or a node such as A2 (default: A)')
     .lab()
     .choice(...ROLE)
     .choice('--shell <shell>', 'syntax of the printed lines', SHELLS, 'bash')
@@ -30,7 +30,7 @@ export const envCommand = (output: Output): Command =>
       )
     })
 
-/** Reports an error if flags of the program to run are not placed after `--`. */
+/** A command that runs another program. Its error for an unknown flag adds that flags of the program follow `--`. */
 class CommandWithProgram extends TypedCommand {
   override error(message: string, options?: ErrorOptions): never {
     const isFlag = options?.code === 'commander.unknownOption'
@@ -40,11 +40,11 @@ class CommandWithProgram extends TypedCommand {
 
 const FLAGS_HINT = 'Put the command and its flags after "--": understudy exec A -- ls -la'
 
-/** `understudy exec A -- command`: runs a program with the environment of a cluster. Exits with the program's exit code. */
+/** `understudy exec A -- command`: runs a program with the environment of a cluster. Exits with its exit code. */
 export const execCommand = (finish: (status: number) => void): Command =>
   new CommandWithProgram('exec')
     .description('run a command with the environment of one cluster')
-    .argument('<cluster>', 'A, B, ...')
+    .argument('<cluster>', 'cluster, or a node such as A2')
     .argument('<command...>', 'the command and its arguments, after --')
     .lab()
     .examples('exec C -- go test ./...', 'exec A --name drill -- vault status')
@@ -56,7 +56,7 @@ export const execCommand = (finish: (status: number) => void): Command =>
 export const shellCommand = (finish: (status: number) => void): Command =>
   new TypedCommand('shell')
     .description('open a shell with the environment of one cluster')
-    .argument('[cluster]', 'A, B, ... (default: A)')
+    .argument('[cluster]', 'cluster, or a node such as A2 (default: A)')
     .lab()
     .choice(...ROLE)
     .examples('shell A', 'shell --role performance-primary')
@@ -93,7 +93,7 @@ const variablesOf = ({ address, caFile, token }: ClientEnvironment): Record<stri
 const toShell = ({ address, caFile, token, note }: ClientEnvironment, shell: Shell): string =>
   [
     setVariable('VAULT_ADDR', address, shell),
-    // A CA variable of another lab must not apply to this lab, which has no CA.
+    // Unsets VAULT_CACERT if the shell still has the value of another lab, and this lab has no CA.
     ...(caFile === undefined && process.env.VAULT_CACERT === undefined
       ? []
       : [setVariable('VAULT_CACERT', caFile, shell)]),

@@ -6,20 +6,20 @@ import { followEvents, listEvents } from '../../../lab/daemon/lab-daemon-client.
 import { requireRecordedEvents } from '../../../lab/model/lab-directory.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
-import { onReaderGone, type Output } from '../../terminal/output.js'
+import { whenOutputCloses, type Output } from '../../terminal/output.js'
 import { parseTimeout } from './options.js'
 
 /**
- * `understudy events`: shows the event history of a lab. The lab daemon records events even if no command follows them. The
- * history is also available after the lab daemon has stopped.
+ * `understudy events`: shows the event history of a lab. The lab daemon records events even if no command follows them.
+ * The history is also available after the lab daemon has stopped.
  */
 export const eventsCommand = (output: Output): Command =>
   new TypedCommand('events')
     .description('list the events of a lab')
     .lab()
-    .flag('-f, --follow', 'follow the events until interrupted')
+    .flag('-f, --follow', 'print further events until interrupted')
     .json('print one JSON object per line')
-    .flag('--since <duration>', 'only events of the last period, such as 10m')
+    .flag('--since <duration>', 'only events newer than this, such as 10m (default: all)')
     .examples('events --since 10m', 'events -f --name drill --json')
     .run(async (flags) => {
       const lab = requireRecordedEvents(flags.name)
@@ -28,13 +28,13 @@ export const eventsCommand = (output: Output): Command =>
       const past = await listEvents(lab)
       for (const event of past) if (Date.parse(event.time) >= sinceMs) print(event)
       if (!flags.follow) {
-        if (past.length === 0) output.progress('there are no events')
+        if (past.length === 0) output.progress('there are no events in this lab')
         return
       }
       await withInterrupt(({ signal }) =>
         followEvents(lab, past.at(-1)?.id ?? 0, {
           clock: systemClock,
-          signal: AbortSignal.any([signal, onReaderGone()]),
+          signal: AbortSignal.any([signal, whenOutputCloses()]),
           onEvent: print,
           onLost: (reason) => output.progress(`${reason}; reconnecting`),
         }),

@@ -16,25 +16,25 @@ import { exportKubernetes } from '../../../lab/export/kubernetes.js'
 /** The flags of every export. */
 type ExportFlags = FlagsOf<ReturnType<typeof exportCommand>>
 
-/** Defines `understudy NAME export` below its parent, with the common arguments and flags. */
+/** Adds the command `export` to `compose` or `kubernetes`, with the arguments and flags that both have. */
 const exportCommand = (parent: TypedCommand, about: string) =>
   parent
     .command('export')
-    .argument('[topology]', 'an included topology')
+    .argument('[topology]', 'included topology, such as pr-dr; required unless --file is set')
     .flag('-f, --file <file>', 'your own topology file (YAML)')
     .flag('--out <directory>', 'directory for the files (default: print a single file)')
     .flag('--image <image>', 'image of the servers', 'understudy')
     .flag('--force', 'replace existing files')
-    .addOption(formerOutput())
+    .addOption(formerOutputFlag())
     .description(about)
 
-/** The former flag for the directory. Its error names the new one, because --output selects a format elsewhere. */
-const formerOutput = (): Option =>
+/** Returns a hidden flag that fails with a hint to `--out`, its new name. In other commands, `--output` is a format. */
+const formerOutputFlag = (): Option =>
   new Option('-o, --output <directory>').hideHelp().argParser((directory: string) => {
-    throw new InvalidArgumentError(`Use --out ${directory}: --output is the format of other commands.`)
+    throw new InvalidArgumentError(`Use --out ${directory}. In other commands, --output selects a format.`)
   })
 
-/** Reads the topology, and warns of the parts that an export omits. `hasLinks`: the export has a lab daemon. */
+/** Reads the topology, and warns of the parts that an export omits. `hasLinks`: true if it has a lab daemon. */
 const readSource = (
   name: string | undefined,
   { file }: ExportFlags,
@@ -49,8 +49,8 @@ const readSource = (
   return { topology, fileText: file === undefined ? undefined : readNamedText(file) }
 }
 
-/** Writes the files, or prints a single one. Returns the output directory. */
-const deliver = (
+/** Writes the files to the directory of `--out` and returns it. Without `--out`, prints the only file. */
+const writeOrPrint = (
   files: readonly ExportedFile[],
   { out: directory, force }: ExportFlags,
   output: Output,
@@ -67,8 +67,8 @@ const deliver = (
 }
 
 /**
- * `understudy compose export`: writes a topology as files for `docker compose up`, which needs no other Understudy command.
- * The first container of an export runs `compose secrets` to create the secrets. No file on the host contains them.
+ * `understudy compose export`: writes a topology as files for `docker compose up`. `understudy compose secrets` runs in
+ * the first container of such an export and creates the secrets, so that no file on the host contains them.
  */
 export const composeCommand = (output: Output): Command => {
   const compose = new TypedCommand('compose')
@@ -91,7 +91,7 @@ export const composeCommand = (output: Output): Command => {
     .run((flags, name: string | undefined) => {
       const hosts = flags.hosts === undefined ? undefined : parseHosts(flags.hosts)
       const hasLinks = flags.links && hosts === undefined
-      const directory = deliver(
+      const directory = writeOrPrint(
         exportCompose(readSource(name, flags, output, hasLinks), { image: flags.image, hosts, hasLinks }),
         flags,
         output,
@@ -112,9 +112,10 @@ export const composeCommand = (output: Output): Command => {
     .flag('--seal <clusters>', 'clusters that unseal themselves, such as A,B')
     .examples('compose secrets /vault/secrets --tls a,b', 'compose secrets keys/ --seal A,B')
     .run(async ({ tls, seal }, directory: string) => {
-      const hosts = split(tls, /^[A-Za-z0-9][\w.-]*$/, 'a host name')
-      const clusters = split(seal, /^[A-Z]$/, 'a cluster name from A to Z')
-      if (hosts.length + clusters.length === 0) throw new LabError('usage', 'specify --tls, --seal or both')
+      const hosts = parseList(tls, /^[A-Za-z0-9][\w.-]*$/, 'a host name')
+      const clusters = parseList(seal, /^[A-Z]$/, 'a cluster name from A to Z')
+      if (hosts.length + clusters.length === 0)
+        throw new LabError('usage', 'nothing to generate: specify --tls, --seal or both')
       const surroundings = { random: createSystemRandom(), nowMs: systemClock.now() }
       const made = await makeSecrets(directory, { hosts, clusters }, surroundings)
       output.data(
@@ -124,7 +125,8 @@ export const composeCommand = (output: Output): Command => {
   return compose
 }
 
-const split = (text: string | undefined, form: RegExp, what: string): string[] => {
+/** Splits a list at its commas. Throws LabError `usage` if an item does not match `form`. */
+const parseList = (text: string | undefined, form: RegExp, what: string): string[] => {
   const parts = text === undefined ? [] : text.split(',').map((part) => part.trim())
   for (const part of parts) if (!form.test(part)) throw new LabError('usage', `"${part}" is not ${what}`)
   return parts
@@ -159,12 +161,12 @@ export const kubernetesCommand = (output: Output): Command => {
       const source = readSource(name, flags, output)
       const options = { image, prefix, namespace, random: createSystemRandom(), nowMs: systemClock.now() }
       const text = await exportKubernetes(source, options)
-      deliver([{ path: 'understudy.yaml', text }], flags, output)
+      writeOrPrint([{ path: 'understudy.yaml', text }], flags, output)
     })
   return kubernetes
 }
 
-/** Matches valid names of Services, which have the strictest rule. The limit leaves space for the suffixes of objects. */
+/** Matches names that are valid for all objects of an export. 47 characters leave space for suffixes. */
 const NAME = /^[a-z](?:[-a-z0-9]{0,45}[a-z0-9])?$/
 
 const requireName = (text: string): void => {

@@ -5,8 +5,8 @@ import { serverNames } from '../../../lab/nodes/choose.js'
 
 /**
  * Returns the faults that `what` selects. A number is the ID of a fault. One name selects the faults of a node, or of a
- * cluster and the links between its nodes. Two names select the faults between them. Throws `LabError` `usage` for an unknown
- * ID.
+ * cluster and the links between its nodes. Two names select the faults between them. Throws `LabError` `usage` for an
+ * unknown ID.
  */
 export const chooseFaults = (
   active: readonly ActiveFault[],
@@ -16,13 +16,13 @@ export const chooseFaults = (
   const [first = '', second] = what
   if (what.length === 1 && /^\d+$/.test(first)) {
     const found = active.find(({ id }) => id === Number(first))
-    if (!found) throw new LabError('usage', `there is no fault ${first}`)
+    if (!found) throw new LabError('usage', `there is no fault ${first}: "understudy fault ls" lists the active faults`)
     return [found]
   }
-  const placesOf = (name: string) => [name, ...serverNames(lab, name)]
+  const namesOf = (name: string) => [name, ...serverNames(lab, name)]
   const isWithin = (one: ActiveFault) =>
-    (isOfLink(one) ? one.between : [one.cluster]).every((name) => placesOf(first).includes(name))
+    (isOfLink(one) ? one.between : [one.cluster]).every((name) => namesOf(first).includes(name))
   if (what.length === 1) return active.filter(isWithin)
-  if (what.length === 2) return findBetween(active, placesOf(first), placesOf(second ?? ''))
+  if (what.length === 2) return findBetween(active, namesOf(first), namesOf(second ?? ''))
   throw new LabError('usage', 'specify a fault ID, one or two clusters or nodes, or --all')
 }

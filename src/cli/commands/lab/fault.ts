@@ -19,7 +19,15 @@ import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 import { chooseFaults } from './fault-places.js'
 import { bytes, bytesPerSecond, milliseconds } from './quantities.js'
-import { FAULT_JSON, KIND, type SetServerFault, serverFaultCommands, STATES } from './server-faults.js'
+import {
+  CLUSTER_OR_NODE,
+  FAULT_JSON,
+  FOR,
+  KIND,
+  type SetServerFault,
+  serverFaultCommands,
+  STATES,
+} from './server-faults.js'
 
 interface FaultFlags {
   readonly name: string
@@ -32,7 +40,7 @@ interface FaultFlags {
 export const faultCommand = (output: Output): Command => {
   const command = new TypedCommand('fault').description('inject and list faults of links and servers')
   for (const name of Object.keys(LINK_FAULTS) as LinkFaultName[])
-    command.addCommand(name === 'hold' ? makeHold(output) : linkFaultCommand(name, output))
+    command.addCommand(name === 'hold' ? holdCommand(output) : linkFaultCommand(name, output))
   for (const one of [...serverFaultCommands(setterOf(output)), releaseCommand(output)]) command.addCommand(one)
   command
     .command('ls')
@@ -44,7 +52,7 @@ export const faultCommand = (output: Output): Command => {
     .run(async ({ name, json }) => {
       const active = (await daemonOf(name).list()).filter(isShown)
       if (json) output.data(JSON.stringify(active, undefined, 2))
-      else if (active.length === 0) output.progress('there are no faults')
+      else if (active.length === 0) output.progress('there are no active faults')
       else output.data(formatTable([['id', 'where', 'fault', 'remaining'], ...active.map(toRow)]))
     })
   return command.examples(
@@ -60,7 +68,7 @@ const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
   const [first, ...others] = fields
   const command = new TypedCommand(name)
     .description(about)
-    .argument('<cluster>', 'cluster (all nodes), or a node such as A2')
+    .argument('<cluster>', CLUSTER_OR_NODE)
     .argument('<other>', 'the other end of the link')
   if (first) command.argument(`<${first.unit === 'bytes/s' ? 'rate' : first.key}>`, first.about)
   const typed = `fault ${name} A B${example ? ` ${example}` : ''}`
@@ -80,19 +88,20 @@ const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
     })
 }
 
+/** Adds the flags that the commands of all link faults have. */
 const addLinkFlags = <Flags>(command: TypedCommand<Flags>) =>
   command
     .lab()
-    .flag('--one-way', 'only traffic from the first cluster to the second')
-    .flag('--for <duration>', 'remove the fault after this time')
+    .flag('--one-way', 'affect only the traffic from the first cluster to the second (default: both ways)')
+    .flag(...FOR)
     .json(FAULT_JSON)
 
-/** `hold` holds the traffic between two clusters, or the replication of one cluster when it enters a state. */
-const makeHold = (output: Output): Command =>
+/** `understudy fault hold`: holds the traffic of a link, or the replication of a cluster when it enters a state. */
+const holdCommand = (output: Output): Command =>
   addLinkFlags(
     new TypedCommand('hold')
       .description('hold the traffic of a link or the replication of a cluster')
-      .argument('<cluster>', 'cluster (all nodes), or a node such as A2')
+      .argument('<cluster>', CLUSTER_OR_NODE)
       .argument('[other]', 'the other end of the link')
       .choice('--state <state>', 'hold the replication of the cluster in this state', STATES)
       .choice(...KIND),
@@ -121,25 +130,28 @@ const setOnLink = async (
   if (flags.json) output.data(JSON.stringify(set, undefined, 2))
 }
 
-/** Sets a fault on every node of a cluster. A one-shot fault is set on the first node that accepts it. */
+/**
+ * Returns a function that sets a fault on every node of a cluster, or on one node. It sets a one-shot fault only on the
+ * first node that accepts it.
+ */
 const setterOf =
   (output: Output): SetServerFault =>
   async (place, fault, flags) => {
     const lab = requireDaemonLab(flags.name)
     const names = place === undefined ? allServers(lab) : serverNames(lab, place)
-    const isOnce = isOneShot(fault)
+    const isOneShotFault = isOneShot(fault)
     const set: ActiveFault[] = []
     const refusals: unknown[] = []
     for (const cluster of names) {
-      if (isOnce && set.length > 0) break
+      if (isOneShotFault && set.length > 0) break
       await setAndPrint({ cluster, fault }, flags, output).then(
         (one) => set.push(one),
         (error: unknown) => refusals.push(error),
       )
     }
     if (flags.json && set.length > 0)
-      output.data(JSON.stringify(names.length === 1 || isOnce ? set[0] : set, undefined, 2))
-    if (refusals.length > 0 && !(isOnce && set.length > 0))
+      output.data(JSON.stringify(names.length === 1 || isOneShotFault ? set[0] : set, undefined, 2))
+    if (refusals.length > 0 && !(isOneShotFault && set.length > 0))
       throw refusals.find((error) => error instanceof LabError && error.code === 'usage') ?? refusals[0]
   }
 
@@ -160,7 +172,7 @@ export const healCommand = (output: Output): Command =>
     .description('remove faults from links and servers')
     .argument('[what...]', 'fault ID, one cluster or node, or the two ends of a link')
     .lab()
-    .flag('--all', 'all faults')
+    .flag('--all', 'remove all faults')
     .json(REMOVED_JSON)
     .examples('heal 3', 'heal A B', 'heal A2', 'heal --all')
     .run(async (flags, what: string[]) => {
@@ -175,13 +187,13 @@ export const healCommand = (output: Output): Command =>
       const healed = isAll ? await daemon.heal() : await healEach(heal, chooseFaults(await daemon.list(), what, lab))
       printHealed(
         healed,
-        what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`,
+        what.length === 0 ? 'there are no active faults' : `there is no fault ${describePlace(what)}`,
         flags,
         output,
       )
     })
 
-const placeOf = ([one, other]: readonly string[]): string =>
+const describePlace = ([one, other]: readonly string[]): string =>
   other === undefined ? `on ${one}` : `between ${one} and ${other}`
 
 const REMOVED_JSON = 'print JSON: the removed faults'
@@ -190,10 +202,10 @@ const REMOVED_JSON = 'print JSON: the removed faults'
 export const releaseCommand = (output: Output): Command =>
   new TypedCommand('release')
     .description('release the held traffic of a link or a held replication')
-    .argument('<cluster>', 'cluster (all nodes), or a node such as A2')
+    .argument('<cluster>', CLUSTER_OR_NODE)
     .argument('[other]', 'the other end of the link')
     .lab()
-    .choice('--state <state>', 'release only this state', STATES)
+    .choice('--state <state>', 'release only a hold of this state (default: all)', STATES)
     .json(REMOVED_JSON)
     .examples('release C', 'release C --state merkle-sync', 'release A C')
     .run(async (flags, cluster: string, other: string | undefined) => {
@@ -208,22 +220,23 @@ export const releaseCommand = (output: Output): Command =>
           ? fault.name === 'hold-state' && (state === undefined || fault.state === state)
           : fault.name === 'hold',
       )
-      const place = other === undefined ? `on ${cluster}` : `between ${cluster} and ${other}`
-      printHealed(await healEach((id) => daemon.heal(id), chosen), `there is no hold fault ${place}`, flags, output)
+      const healed = await healEach((id) => daemon.heal(id), chosen)
+      printHealed(healed, `there is no hold fault ${describePlace(what)}`, flags, output)
     })
 
-const SHOWN_MAX = 10
+/** Maximum number of removed faults that a message describes. */
+const DESCRIBED_MAX = 10
 
 const printHealed = (
   healed: readonly ActiveFault[],
-  nothing: string,
+  textIfNone: string,
   { json }: Pick<FaultFlags, 'json'>,
   output: Output,
 ): void => {
   if (json) output.data(JSON.stringify(healed, undefined, 2))
-  const shown = healed.slice(0, SHOWN_MAX).map(describeActive).join('; ')
-  const more = healed.length > SHOWN_MAX ? ` and ${healed.length - SHOWN_MAX} more` : ''
-  output.progress(healed.length === 0 ? nothing : `healed ${shown}${more}`)
+  const shown = healed.slice(0, DESCRIBED_MAX).map(describeActive).join('; ')
+  const more = healed.length > DESCRIBED_MAX ? ` and ${healed.length - DESCRIBED_MAX} more` : ''
+  output.progress(healed.length === 0 ? textIfNone : `healed ${shown}${more}`)
 }
 
 const allServers = (lab: DaemonLab): string[] => chooseServersOfLab(lab, []).map(({ server }) => server.name)

@@ -14,19 +14,20 @@ import {
 } from '../../../lab/lifecycle/logs.js'
 import { chooseServers } from '../../../lab/nodes/choose.js'
 import { TypedCommand } from '../../terminal/command.js'
-import { isTextWanted, onReaderGone, type Output } from '../../terminal/output.js'
+import { isTextWanted, whenOutputCloses, type Output } from '../../terminal/output.js'
 import { parseTimeout } from './options.js'
 
-const LOOK_MS = 100
+/** Time between two reads of followed logs. */
+const POLL_MS = 100
 
 /** `understudy logs`: shows the logs of servers, merged by time. Also works for a lab whose start failed. */
 export const logsCommand = (output: Output): Command =>
   new TypedCommand('logs')
     .description('print the server logs of a lab in order of time')
-    .argument('[clusters...]', 'A, B, ... (default: all)')
+    .argument('[clusters...]', 'clusters, or nodes such as A2 (default: all)')
     .lab()
-    .flag('-f, --follow', 'follow the logs until the lab is removed')
-    .flag('--since <duration>', 'only entries of the last period, such as 1m')
+    .flag('-f, --follow', 'print further entries until the lab is removed')
+    .flag('--since <duration>', 'only entries newer than this, such as 1m (default: all)')
     .flag('--all', 'include the log of the lab daemon')
     .flag('--request-id <id>', 'only entries of this request; requires up --log-level debug')
     .flag('--export <directory>', 'copy the log files to this directory')
@@ -56,15 +57,15 @@ export const logsCommand = (output: Output): Command =>
     })
 
 const follow = async (print: () => number, lab: string): Promise<void> => {
-  const gone = onReaderGone()
-  while (!gone.aborted && isThere(lab)) {
-    await systemClock.sleep(LOOK_MS)
+  const gone = whenOutputCloses()
+  while (!gone.aborted && labExists(lab)) {
+    await systemClock.sleep(POLL_MS)
     print()
   }
 }
 
-/** Returns true if the lab exists. A lab with a damaged record counts, because its logs are still readable. */
-const isThere = (lab: string): boolean => attempt(() => findLab(lab) !== undefined) ?? true
+/** Returns true if the lab exists, also if its record is damaged, because its logs are still readable. */
+const labExists = (lab: string): boolean => attempt(() => findLab(lab) !== undefined) ?? true
 
 const notLogged = (id: string): LabError =>
   new LabError(

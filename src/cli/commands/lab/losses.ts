@@ -19,7 +19,7 @@ import {
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 
-/** The lists of one cluster, or why they are unknown. */
+/** The losses of one cluster, or the error that prevented their reading. */
 interface Report extends LossLists {
   readonly cluster: string
   readonly error?: string
@@ -60,11 +60,8 @@ const CREDENTIAL_WORDS = { token: 'token', secret_id: 'SecretID' } as const
 const findDataDirectory = (cluster: ClusterAccess): string | undefined =>
   'dataDir' in cluster ? String(cluster.dataDir) : undefined
 
-/** Returns notes about lists without entries, the stored log frames, and the deletions among the lost entries. */
-const describeRemains = (
-  { cluster, losses, held }: Report,
-  dataDirectory = 'its data directory',
-): readonly string[] => {
+/** Returns notes about incomplete lists, stored log frames, lost deletions, and credentials that came back. */
+const describeNotes = ({ cluster, losses, held }: Report, dataDirectory = 'its data directory'): readonly string[] => {
   const unlisted = unlistedLosses(losses)
   const notes = [
     ...unlisted.map(
@@ -82,7 +79,9 @@ const describeRemains = (
   return [
     ...notes,
     `${cluster} keeps the encrypted log frames of these entries in ${dataDirectory} below core/losses/. No command reads them.`,
-    ...(beyond > 0 ? [`${cluster} did not keep ${counted(beyond, 'more log frame')}, because of the size.`] : []),
+    ...(beyond > 0
+      ? [`${cluster} did not keep ${counted(beyond, 'more log frame')}: the size limit was reached.`]
+      : []),
     ...(deletions > 0
       ? [`The losses include ${counted(deletions, 'deletion')}: the new primary still has the deleted data.`]
       : []),
@@ -124,7 +123,7 @@ const describe = (reports: readonly Report[], dataOf: (cluster: string) => strin
     ...losses.flatMap((loss) => toRows(cluster, loss, 'lost')),
     ...held.flatMap((loss) => toRows(cluster, loss, 'held')),
   ])
-  const remains = reports.flatMap((one) => describeRemains(one, dataOf(one.cluster)))
+  const notes = reports.flatMap((one) => describeNotes(one, dataOf(one.cluster)))
   const table = rows.length > 0 ? ['', formatTable([HEADER, ...rows])] : []
-  return [...lines, ...table, ...(remains.length > 0 ? ['', ...remains] : [])].join('\n')
+  return [...lines, ...table, ...(notes.length > 0 ? ['', ...notes] : [])].join('\n')
 }

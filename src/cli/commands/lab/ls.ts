@@ -53,22 +53,21 @@ const describeAge = (ms: number): string => {
   return `${Math.max(0, Math.floor(ms / size))}${unit}`
 }
 
-/** A lab in the list with its problems; null if no part of it is running. */
+/** A lab in the list. `problems`: null if no part of the lab is running. */
 interface LabOverview extends LabListing {
   readonly problems: readonly string[] | null
 }
 
-const ASKED: ReadonlySet<LabListing['state']> = new Set(['running', 'partly running', 'attached'])
+/** States of labs whose clusters are queried. */
+const QUERIED_STATES: ReadonlySet<LabListing['state']> = new Set(['running', 'partly running', 'attached'])
 
 /** Returns all labs of this machine. The running clusters are queried in parallel, each for at most one second. */
 const listLabsWithHealth = (host: LabHost): Promise<LabOverview[]> =>
   Promise.all(listLabStates(host).map(async (lab) => ({ ...lab, problems: await findProblems(lab, host) })))
 
-/**
- * Returns the problems of one lab. A lab that cannot be queried, for example during `down`, does not affect the others.
- */
+/** Returns the problems of one lab; its error if it cannot be queried, so that the other labs are still listed. */
 const findProblems = async ({ name, state }: LabListing, host: LabHost): Promise<readonly string[] | null> => {
-  if (!ASKED.has(state)) return null
+  if (!QUERIED_STATES.has(state)) return null
   try {
     const lab = findLab(name)
     return lab ? (await observe(lab, host)).problems : null

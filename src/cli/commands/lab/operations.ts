@@ -16,12 +16,12 @@ import { chooseClusters } from '../../../lab/nodes/choose.js'
 import type { Runbook } from '../../../lab/operations/runbook.js'
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
 import { confirmErasure, YES } from '../../terminal/confirm.js'
-import { type Output, printDone } from '../../terminal/output.js'
+import { type Output, printResult } from '../../terminal/output.js'
 import { parseTimeout } from './options.js'
 import { workOnServers } from '../../../lab/lifecycle/servers.js'
 import { SERVER_VERBS, type ServerVerb } from '../../../lab/model/server-verbs.js'
 
-/** Commands for whole operations on a lab. With --explain, they print each call as a runbook line. */
+/** Returns the commands that change the replication of a lab. `--explain` prints the command for each API call. */
 export const operationCommands = (output: Output): Command[] => {
   const make = (name: string, about: string, ...lines: readonly [string, string]) =>
     new TypedCommand<{ readonly operation: string }>(name)
@@ -29,21 +29,21 @@ export const operationCommands = (output: Output): Command[] => {
       .lab()
       .timeout()
       .flag('--explain', 'print the equivalent command for each API call')
-      .flag('--dry-run', 'print the API calls without making them')
+      .flag('--dry-run', 'print the API calls without making them; implies --explain')
       .json(DONE_JSON)
       .setOptionValue('operation', name)
       .examples(...lines)
   type Flags = FlagsOf<ReturnType<typeof make>> & { readonly yes?: true }
-  /** Runs one operation at a time per lab, because an operation creates tokens that invalidate the tokens of another. */
-  const operate = (flags: Flags, work: (book: Runbook) => Promise<unknown>) => {
+  /** Runs an operation. Claims the lab first: a concurrent operation would invalidate the tokens of this one. */
+  const runOperation = (flags: Flags, work: (book: Runbook) => Promise<unknown>) => {
     const { name, operation, json, explain, dryRun = false } = flags
-    return printDone(output, flags, { lab: name, operation, dryRun }, async (say) => {
+    return printResult(output, flags, { lab: name, operation, dryRun }, async (onProgress) => {
       const host = thisHost()
       await using lab = openLab(name, host)
       const calls: string[] = []
       const book = lab.runbook({
         timeoutMs: parseTimeout(flags.timeout),
-        onProgress: say,
+        onProgress,
         onCall: (line) => {
           calls.push(line)
           if (!json && (explain || dryRun)) output.data(line)
@@ -62,15 +62,15 @@ export const operationCommands = (output: Output): Command[] => {
   }
   const makeFilter = (name: string, about: string, ...lines: readonly [string, string]) =>
     make(name, about, ...lines)
-      .argument('<primary>', 'a performance primary')
-      .argument('<secondary>', 'its performance secondary')
+      .argument('<primary>', 'performance primary')
+      .argument('<secondary>', 'performance secondary of the primary')
   const filter = new TypedCommand('filter')
     .description('show, set and clear the path filters of performance secondaries')
     .examples('filter show A C', 'filter set A C --deny EU/')
   for (const command of [
     makeFilter('show', 'show the path filter of a secondary', 'filter show A C', 'filter show A C --json').run(
       (flags, primary: string, secondary: string) =>
-        operate(flags, async (book) => {
+        runOperation(flags, async (book) => {
           const found = await showFilter(book, primary, secondary)
           if (flags.dryRun) return undefined
           if (!flags.json && found) output.data(`${found.mode} ${found.paths.join(', ')}`)
@@ -84,15 +84,16 @@ export const operationCommands = (output: Output): Command[] => {
       'filter set A C --deny EU/,ns1/',
       'filter set A C --allow US/ --yes',
     )
-      .flag('--allow <paths>', 'replicate only these mounts and namespaces, separated by commas')
-      .flag('--deny <paths>', 'do not replicate these mounts and namespaces, separated by commas')
+      .flag('--allow <paths>', 'replicate only these mounts and namespaces, separated by commas; not with --deny')
+      .flag('--deny <paths>', 'do not replicate these mounts and namespaces, separated by commas; not with --allow')
       .flag(...YES)
       .run((flags, primary: string, secondary: string) => {
         const rule = ruleOf(flags)
-        return operate(flags, (book) => setFilter(book, primary, secondary, rule))
+        return runOperation(flags, (book) => setFilter(book, primary, secondary, rule))
       }),
     makeFilter('clear', 'remove the path filter of a secondary', 'filter clear A C', 'filter clear A C --explain').run(
-      (flags, primary: string, secondary: string) => operate(flags, (book) => clearFilter(book, primary, secondary)),
+      (flags, primary: string, secondary: string) =>
+        runOperation(flags, (book) => clearFilter(book, primary, secondary)),
     ),
   ])
     filter.addCommand(command)
@@ -103,8 +104,8 @@ export const operationCommands = (output: Output): Command[] => {
       'failover A B',
       'failover A B --accept-loss any --explain',
     )
-      .argument('<lost>', 'the lost primary; demoted first if it is running')
-      .argument('<to>', 'its DR secondary')
+      .argument('<lost>', 'lost primary; demoted first if it is running')
+      .argument('<to>', 'DR secondary of the lost primary')
       .flag('--force', 'promote even if data may be lost, and do not demote a running primary')
       .flag(
         '--accept-loss <entries>',
@@ -112,7 +113,7 @@ export const operationCommands = (output: Output): Command[] => {
         '0',
       )
       .run((flags, lost: string, to: string) =>
-        operate(flags, async (book) => {
+        runOperation(flags, async (book) => {
           const acceptLoss = parseAcceptedLoss(flags.acceptLoss)
           const isThere = await failOver(book, { lost, to, isForced: flags.force === true, acceptLoss })
           book.say(
@@ -126,10 +127,10 @@ export const operationCommands = (output: Output): Command[] => {
       'switchover A B',
       'switchover A B --dry-run',
     )
-      .argument('<primary>')
-      .argument('<secondary>')
+      .argument('<primary>', 'DR primary')
+      .argument('<secondary>', 'DR secondary of the primary')
       .run((flags, primary: string, secondary: string) =>
-        operate(flags, (book) => switchOver(book, primary, secondary)),
+        runOperation(flags, (book) => switchOver(book, primary, secondary)),
       ),
     make(
       'promote',
@@ -137,11 +138,11 @@ export const operationCommands = (output: Output): Command[] => {
       'promote C --kind performance',
       'promote B --dry-run',
     )
-      .argument('<cluster>', 'the secondary; a running primary is demoted first')
+      .argument('<cluster>', 'secondary; its primary is demoted first if it is running')
       .choice(...KIND)
       .flag('--force', 'promote even if data may be lost, and do not demote a running primary')
       .run((flags, cluster: string) =>
-        operate(flags, (book) => promoteCluster(book, cluster, flags.kind, flags.force === true)),
+        runOperation(flags, (book) => promoteCluster(book, cluster, flags.kind, flags.force === true)),
       ),
     make(
       'rejoin',
@@ -149,12 +150,12 @@ export const operationCommands = (output: Output): Command[] => {
       'rejoin A B',
       'rejoin A C --kind performance --explain',
     )
-      .argument('<former>')
-      .argument('<primary>')
+      .argument('<former>', 'former primary; discards the log entries that the new primary lacks')
+      .argument('<primary>', 'new primary')
       .choice(...KIND)
       .flag(...YES)
       .run((flags, former: string, primary: string) =>
-        operate(flags, (book) => rejoin(book, former, primary, flags.kind)),
+        runOperation(flags, (book) => rejoin(book, former, primary, flags.kind)),
       ),
     make(
       'activate',
@@ -162,8 +163,8 @@ export const operationCommands = (output: Output): Command[] => {
       'activate A C --kind performance',
       'activate A C --kind performance --filter deny:EU/',
     )
-      .argument('<primary>')
-      .argument('<secondary>')
+      .argument('<primary>', 'primary; replication is enabled if necessary')
+      .argument('<secondary>', 'cluster that is erased and becomes a secondary')
       .choice('--kind <kind>', 'replication kind', KINDS, 'performance')
       .flag(...YES)
       .flag(
@@ -171,21 +172,21 @@ export const operationCommands = (output: Output): Command[] => {
         'path filter: allow or deny, then mounts or namespaces separated by commas, such as deny:EU/',
       )
       .run((flags, primary: string, secondary: string) =>
-        operate(flags, (book) => activate(book, primary, secondary, flags.kind, parseFilter(flags))),
+        runOperation(flags, (book) => activate(book, primary, secondary, flags.kind, parseFilter(flags))),
       ),
     make('step-down', 'make the active node of a cluster step down', 'step-down A', 'step-down A --explain')
-      .argument('<cluster>')
+      .argument('<cluster>', 'cluster whose active node steps down')
       .run((flags, cluster: string) =>
-        operate(flags, async (book) => {
+        runOperation(flags, async (book) => {
           const [place] = chooseClusters<ClusterAccess>(book.lab, [cluster])
           if (place) await stepDown(book, place)
         }),
       ),
     make('token', 'generate a one-time DR operation token', 'token dr-operation B', 'token dr-operation B --explain')
-      .addArgument(new Argument('<what>').choices(['dr-operation']))
-      .argument('<cluster>')
+      .addArgument(new Argument('<what>', 'type of the token').choices(['dr-operation']))
+      .argument('<cluster>', 'DR secondary')
       .run((flags, _what: string, cluster: string) =>
-        operate(flags, async (book) => {
+        runOperation(flags, async (book) => {
           const token = await operationToken(book, cluster)
           if (flags.dryRun) return undefined
           if (!flags.json) output.data(token)
@@ -196,7 +197,7 @@ export const operationCommands = (output: Output): Command[] => {
   ]
 }
 
-const DONE_JSON = 'print JSON: what was done'
+const DONE_JSON = 'print the result as JSON'
 const KIND = ['--kind <kind>', 'replication kind', KINDS, 'dr'] as const
 
 const ruleOf = ({ allow, deny }: { readonly allow?: string; readonly deny?: string }): PathFilter => {
@@ -222,19 +223,22 @@ interface ServerFlags {
   readonly json?: true
 }
 
-/** `understudy start|stop|restart|crash|pause|resume|wipe|seal|unseal`: one command each. */
+/** Returns the commands for servers: `start`, `stop`, `crash` and the other verbs of `SERVER_VERBS`. */
 export const serverCommands = (output: Output): Command[] =>
   Object.entries(SERVER_VERBS).map(([verb, { about, needsName }]) => {
     const command = new TypedCommand(verb)
       .description(about)
-      .argument(needsName ? '<clusters...>' : '[clusters...]', 'A, B, ..., or a node such as A2')
+      .argument(
+        needsName ? '<clusters...>' : '[clusters...]',
+        `clusters, or nodes such as A2${needsName ? '' : ' (default: all clusters)'}`,
+      )
       .lab()
       .timeout()
       .json(DONE_JSON)
       .examples(`${verb} A`, `${verb} B C --name drill`)
     if (verb === 'wipe') command.flag(...YES)
     return command.run((flags: ServerFlags, clusters: string[]) =>
-      printDone(output, flags, { lab: flags.name, operation: verb }, (onProgress) => {
+      printResult(output, flags, { lab: flags.name, operation: verb }, (onProgress) => {
         const onErase = confirmErasure(output, flags.yes === true)
         const options = { timeoutMs: parseTimeout(flags.timeout), onProgress, onErase }
         return workOnServers(flags.name, verb as ServerVerb, clusters, options, thisHost())

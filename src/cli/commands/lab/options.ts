@@ -4,16 +4,20 @@ import path from 'node:path'
 import { parseDurationMs } from '../../../base/duration.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 
+/** Parses a positive duration such as `30s`. Returns milliseconds. */
 export const parseTimeout = (text: string): number => {
   const ms = parseDurationMs(text)
-  if (ms === undefined || ms <= 0) throw new LabError('usage', `"${text}" is not a duration such as 30s`)
+  if (ms === undefined || ms <= 0) throw new LabError('usage', `"${text}" is not a positive duration such as 30s`)
   return ms
 }
 
-/** The flag for the CA certificate. */
-export const CA_CERT = ['--ca-cert <file>', 'CA certificate of the servers (PEM)'] as const
+/** The flag for the CA certificate that verifies servers. */
+export const CA_CERT = [
+  '--ca-cert <file>',
+  'CA certificate (PEM) that verifies the servers (default: those of the system)',
+] as const
 
-/** Returns the absolute path of an existing file. */
+/** Returns the absolute path of a file. Throws LabError `usage` if the file cannot be read. */
 export const requireReadable = (file: string): string => {
   try {
     accessSync(file, constants.R_OK)
@@ -25,7 +29,7 @@ export const requireReadable = (file: string): string => {
 
 const PORT_MAX = 65_535
 
-/** Parses a port. Also checks that the following `highestOffset` ports are valid. */
+/** Parses a port. Also checks that the port plus `highestOffset`, the highest port of the lab, is valid. */
 export const parsePort = (text: string, highestOffset = 0): number => {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
   if (port < 1 || port > PORT_MAX) throw new LabError('usage', `"${text}" is not a port from 1 to ${PORT_MAX}`)
@@ -48,7 +52,7 @@ export const parseShamir = (text: string): { shares: number; threshold: number }
   if (shares < 1 || shares > SHARES_MAX)
     throw new LabError('usage', `the number of shares must be from 1 to ${SHARES_MAX}, not ${shares}`)
   if (threshold < 1 || threshold > shares) {
-    throw new LabError('usage', `a threshold of ${threshold} with ${shares} shares is invalid`)
+    throw new LabError('usage', `the threshold must be from 1 to ${shares}, the number of shares, not ${threshold}`)
   }
   if (threshold === 1 && shares > 1)
     throw new LabError('usage', 'more than one share requires a threshold of at least 2')

@@ -14,7 +14,7 @@ export const probeCommand = (output: Output): Command =>
   new TypedCommand('probe')
     .description('measure the replication delay of writes on the primary')
     .lab()
-    .flag('--for <duration>', 'duration; Ctrl-C ends the measurement early', '10s')
+    .flag('--for <duration>', 'duration of the measurement, such as 30s; Ctrl-C ends it early', '10s')
     .timeout()
     .json()
     .examples('probe --for 30s', 'probe --name drill --json')

@@ -2,7 +2,10 @@ import { parseDurationMs } from '../../../base/duration.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { missingUnit } from '../../../lab/library/lab-clock.js'
 
-/** Returns milliseconds. Rejects a bare number, because its unit could be seconds or milliseconds. */
+/**
+ * Parses a duration. Returns milliseconds. Throws LabError `usage` for a number without a unit, which could be seconds
+ * or milliseconds, and for less than `leastMs`.
+ */
 export const milliseconds = (text: string, leastMs = 1): number => {
   if (/^[1-9]\d*$/.test(text)) throw missingUnit(text)
   const ms = parseDurationMs(text)
@@ -10,7 +13,7 @@ export const milliseconds = (text: string, leastMs = 1): number => {
   return ms
 }
 
-/** Parses milliseconds to add to a clock, for example `+5m` or `-30s`. */
+/** Parses a time to add to a clock, for example `+5m` or `-30s`. Returns milliseconds. */
 export const skew = (text: string): number => {
   const ms = parseDurationMs(text)
   if (ms === undefined || ms === 0 || /^[+-]?\d+$/.test(text))
@@ -20,6 +23,7 @@ export const skew = (text: string): number => {
 
 const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1000, mb: 1000 ** 2, kib: 1024, mib: 1024 ** 2 }
 
+/** Parses a size such as `256kB`. Returns bytes. */
 export const bytes = (text: string): number => {
   const [, number, unit = 'b'] = /^(\d+)\s*([kKmM]?i?[bB])?$/.exec(text) ?? []
   const size = Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN)
@@ -27,7 +31,7 @@ export const bytes = (text: string): number => {
   return size
 }
 
-/** Returns bytes per second. Rejects a bare number, which toxiproxy would read as kilobytes. */
+/** Parses a rate. Returns bytes per second. Rejects a number without a unit, because toxiproxy would read kilobytes. */
 export const bytesPerSecond = (text: string): number => {
   if (/^[1-9]\d*$/.test(text)) throw new LabError('usage', `"${text}" has no unit: use ${text}B/s or ${text}kB/s`)
   return bytes(text.replace(/\/s$/, ''))

@@ -9,15 +9,18 @@ import { type OperationName, OPERATIONS } from '../../../lab/operations/written-
 import { TypedCommand } from '../../terminal/command.js'
 import type { Output } from '../../terminal/output.js'
 
-/** `understudy runbook`: writes the steps of an operation, for a lab or for real clusters. Needs no running server. */
+/** `understudy runbook`: writes the steps of an operation for a lab or for real clusters. Contacts no server. */
 export const runbookCommand = (output: Output): Command =>
   new TypedCommand('runbook')
     .description('write the steps of an operation for your own clusters')
     .addArgument(new Argument('<what>', 'operation that the runbook describes').choices(OPERATIONS))
-    .argument('<cluster>', 'lost, former or present primary, as in the lab command')
-    .argument('<other>', 'other cluster of the operation')
+    .argument('<cluster>', 'first cluster of the operation: the lost, former or present primary')
+    .argument('<other>', 'second cluster of the operation')
     .lab()
-    .flag('--addresses <file>', 'clusters in YAML or JSON (default: those of the lab)')
+    .flag(
+      '--addresses <file>',
+      'file with the addresses of the clusters, YAML or JSON (default: the clusters of the lab)',
+    )
     .choice('--kind <kind>', 'replication kind (default: dr; for activate, performance)', KINDS)
     .choice('-o, --output <format>', 'output format', ['md', 'sh', 'yaml', 'json'] as const, 'md')
     .json()
@@ -31,6 +34,6 @@ export const runbookCommand = (output: Output): Command =>
       else output.data(flags.output === 'sh' ? toScript(runbook) : toMarkdown(runbook))
     })
 
-/** Returns the clusters of a lab. Each of several nodes has its own cluster address, so a runbook does not check it. */
+/** Returns the clusters of a lab. Omits the cluster address of several nodes, because each node has its own address. */
 const clustersOf = (lab: string): readonly ClusterAccess[] =>
   requireAnyLab(lab).clusters.map((cluster) => toWritten(cluster.nodes ? { ...cluster, clusterAddress: '' } : cluster))

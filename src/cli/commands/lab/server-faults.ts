@@ -6,8 +6,8 @@ import { TypedCommand } from '../../terminal/command.js'
 import { milliseconds, skew } from './quantities.js'
 
 /**
- * Sets and reports a fault on the servers of a cluster or on one node. Without a name, selects the first server that
- * accepts the fault.
+ * Sets a fault on the servers of a cluster or on one node, and prints it. If `place` is undefined, sets the fault on
+ * the first server of the lab that accepts it.
  */
 export type SetServerFault = (
   place: string | undefined,
@@ -15,41 +15,50 @@ export type SetServerFault = (
   flags: { readonly name: string; readonly for?: string; readonly json?: true },
 ) => Promise<void>
 
-/** States in which the replication of a server can be held. */
+/** The states of replication at which a server can be held. */
 export const STATES = ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply'] as const
 
 /** The flag for one kind of replication. */
 export const KIND = ['--kind <kind>', 'replication kind (default: both)', KINDS] as const
 
-export const FAULT_JSON = 'print JSON: the fault with its ID'
+/** Help text of `--json` for a command that sets a fault. */
+export const FAULT_JSON = 'print the fault with its ID as JSON'
 
-const EACH = 'cluster (all nodes), or a node such as A2'
+/** Help text of an argument. */
+export const CLUSTER_OR_NODE = 'cluster (all nodes), or a node such as A2'
+
+/** The flag for the duration of a fault. */
+export const FOR = ['--for <duration>', 'remove the fault after this time, such as 30s (default: never)'] as const
+
+/** The highest number of a page of a Merkle tree. */
 const PAGE_MAX = 255
+const DISK_STATES = ['full', 'fail', 'slow'] as const
+/** Additional time of each write on a slow disk, by default. */
 const SLOW = '200ms'
 
-/** Returns the server faults with their own commands. `hold` also applies to links. */
+/** Returns the commands of server faults, except `hold`, which also applies to links. */
 export const serverFaultCommands = (set: SetServerFault): Command[] => [
   new TypedCommand('skew')
     .description('shift the clock of a server')
-    .argument('<cluster>', EACH)
+    .argument('<cluster>', CLUSTER_OR_NODE)
     .argument('<skew>', 'time to add to the clock, such as +5m or -30s')
-    // A time that begins with "-" is not a flag.
+    // Otherwise, commander would reject a negative time such as -30s as an unknown flag.
     .allowUnknownOption()
-    .flag('--for <duration>', 'remove the fault after this time')
+    .flag(...FOR)
     .lab()
     .json(FAULT_JSON)
     .examples('fault skew B +5m', 'fault skew B -30s --for 1m')
     .run((flags, cluster: string, text: string) => set(cluster, { name: 'skew', ms: skew(text) }, flags)),
   new TypedCommand('disk')
     .description('simulate a disk fault of a server')
-    .argument('<cluster>', EACH)
-    .addArgument(new Argument('<how>').choices(['full', 'fail', 'slow']))
-    .flag('--delay <duration>', `additional time of each write on a slow disk (default: ${SLOW})`)
-    .flag('--for <duration>', 'remove the fault after this time')
+    .argument('<cluster>', CLUSTER_OR_NODE)
+    .addArgument(new Argument('<state>', 'full: no space; fail: I/O error; slow: delay').choices(DISK_STATES))
+    .flag('--delay <duration>', `additional time of each write; requires slow (default: ${SLOW})`)
+    .flag(...FOR)
     .lab()
     .json(FAULT_JSON)
     .examples('fault disk A full --for 30s', 'fault disk A slow --delay 500ms')
-    .run((flags, cluster: string, state: 'full' | 'fail' | 'slow') => {
+    .run((flags, cluster: string, state: (typeof DISK_STATES)[number]) => {
       if (flags.delay !== undefined && state !== 'slow') throw new LabError('usage', '--delay requires slow')
       const delay = state === 'slow' ? { delayMs: milliseconds(flags.delay ?? SLOW) } : {}
       return set(cluster, { name: 'disk', state, ...delay }, flags)
@@ -57,7 +66,7 @@ export const serverFaultCommands = (set: SetServerFault): Command[] => [
   new TypedCommand('corrupt')
     .description('damage a page of a Merkle tree of a server')
     .argument('<cluster>', 'cluster (active node), or a node such as A2')
-    .choice('--tree <tree>', 'Merkle tree', ['replicated', 'local'], 'replicated')
+    .choice('--tree <tree>', 'tree to damage', ['replicated', 'local'], 'replicated')
     .flag('--page <number>', `number of the page, 0 to ${PAGE_MAX}`, '0')
     .lab()
     .json(FAULT_JSON)

@@ -37,11 +37,11 @@ export const snapshotCommand = (output: Output): Command => {
       output.progress(`its key is in ${keyPath(file)}; loading the snapshot requires both files`)
     })
   add('load', 'restore a snapshot to a running lab or to a new lab')
-    .argument('<snapshot>', 'name, or file')
+    .argument('<snapshot>', 'name, or file that ends in .snapshot')
     .lab()
     .timeout()
     .choice('--ports <choice>', 'ports of a new lab (default: the saved ports)', ['fixed', 'random'])
-    .flag('--port-base <port>', 'first API port with --ports fixed')
+    .flag('--port-base <port>', 'first API port; implies --ports fixed (default: 8200)')
     .flag(...YES)
     .json()
     .examples('snapshot load before-the-drill', 'snapshot load ./class.snapshot --name two --ports random')
@@ -52,9 +52,9 @@ export const snapshotCommand = (output: Output): Command => {
       await withInterrupt(({ signal, forceSignal }) =>
         withSnapshot(given, host, async (image) => {
           signal.throwIfAborted()
-          const isThere = listLabs().includes(name) && requireOwnLab(name).state === 'running'
+          const isLabRunning = listLabs().includes(name) && requireOwnLab(name).state === 'running'
           const onErase = confirmErasure(output, yes === true, signal)
-          if (isThere) await loadOver(name, image, { timeoutMs, signal, onErase }, host)
+          if (isLabRunning) await loadOver(name, image, { timeoutMs, signal, onErase }, host)
           else await upImage(image, { name, timeoutMs, portChoice, signal, forceSignal }, host)
           const { savedAt } = image.manifest
           output.progress(`the lab "${name}" was restored to its state at ${savedAt}`)
@@ -127,6 +127,7 @@ const choosePorts = ({ ports, portBase }: { readonly ports?: 'fixed' | 'random';
   }
 }
 
+/** A row of the list of snapshots. `problem`: why the file cannot be read. */
 interface Described {
   readonly snapshot: string
   readonly file: string

@@ -21,29 +21,26 @@ import { withFilters } from '../../../lab/status/filters.js'
 import { type LabView, observe } from '../../../lab/status/observe.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
-import { formatTable, onReaderGone, type Output, terminalWidth } from '../../terminal/output.js'
+import { formatTable, whenOutputCloses, type Output, terminalWidth } from '../../terminal/output.js'
 
-/**
- * `understudy status`: shows the replication topology, the state of all clusters, and problems. Exits with 2 if there
- * are problems.
- */
+/** `understudy status`: shows the topology, the state of all clusters, and problems. Exits with 2 if there are any. */
 export const statusCommand = (output: Output): Command =>
   new TypedCommand('status')
     .description('show the replication status and the problems of a lab')
     .lab()
-    .flag('-w, --watch', 'refresh until q or Ctrl-C; without a terminal, print changes as lines')
-    .json('print JSON; with --watch, one object per line')
+    .flag('-w, --watch', 'refresh every second until q or Ctrl-C; without a terminal, print each change as a line')
+    .json('print JSON; with --watch, print one object per line every second')
     .examples('status', 'status --watch', 'status --name drill --json')
     .run(async (flags) => {
       const host = thisHost()
-      const look = async () => {
+      const read = async () => {
         const lab = requireAnyLab(flags.name)
         return withFilters(lab, await observe(lab, host))
       }
       const draw = (view: LabView, width = Number.POSITIVE_INFINITY) =>
         formatTable(fitToWidth(drawLabView(view, host.clock.now()), width))
-      if (flags.watch) return watchStatus({ ...flags, look, draw, host, output })
-      const survey = await look()
+      if (flags.watch) return watchStatus({ ...flags, read, draw, host, output })
+      const survey = await read()
       const losses = flags.json ? [] : await describeLosses(requireAnyLab(flags.name))
       output.data(flags.json ? JSON.stringify(survey, undefined, 2) : [draw(survey), ...losses].join('\n'))
       if (survey.problems.length > 0) throw new LabError('remote', survey.problems.join('; '))
@@ -62,19 +59,20 @@ const describeLosses = async (lab: AnyLab): Promise<string[]> =>
     return texts.map((text) => `${cluster} ${text}: ${commandIn(lab.name, `losses ${cluster}`)}`)
   })
 
-/** Columns that a narrow screen omits, in this order. */
-const SPARE = ['process', 'address', 'merkle root', 'wal', 'heartbeat']
+/** Columns that are omitted on a narrow screen, the first one first. */
+const OPTIONAL_COLUMNS = ['process', 'address', 'merkle root', 'wal', 'heartbeat']
 
 /** Spaces between two columns. */
 const GAP = 2
 
 /**
- * Returns the rows of a table, header first, for a screen of this width. Omits optional columns as a whole. If the rest
- * is still too wide, the state column comes last, because its beginning matters most.
+ * Fits a table to a screen. `rows`: the header, then the other rows. `width`: in characters. Omits optional columns. If
+ * the table is still too wide, moves the column `state` to the end, where the screen truncates it: its beginning
+ * matters most.
  */
 export const fitToWidth = (rows: readonly (readonly string[])[], width: number): string[][] => {
   let kept = rows.map((row) => [...row])
-  for (const name of SPARE) {
+  for (const name of OPTIONAL_COLUMNS) {
     if (widthOf(kept) <= width) return kept
     const at = kept[0]?.indexOf(name) ?? -1
     if (at >= 0) kept = kept.map((row) => row.toSpliced(at, 1))
@@ -92,36 +90,36 @@ const widthOf = (rows: readonly (readonly string[])[]): number =>
 interface WatchOptions {
   readonly name: string
   readonly json?: true
-  readonly look: () => Promise<LabView>
-  /** With `width`, the text is limited to that many columns. */
+  readonly read: () => Promise<LabView>
+  /** Draws a view as text. `width`: maximum width in characters. */
   readonly draw: (survey: LabView, width?: number) => string
   readonly host: LabHost
   readonly output: Output
 }
 
-const EVERY_MS = 1000
+const REFRESH_MS = 1000
 const EVENTS_SHOWN = 8
 
-/** Watches until the user quits, which is the normal end and not an error. */
+/** Shows changes of the status until the operator quits, which is no error. */
 const watchStatus = async (options: WatchOptions): Promise<void> => {
   await using lab = openLab(options.name, options.host)
   await withInterrupt(async ({ signal }) => {
     const quit = new AbortController()
-    const end = AbortSignal.any([signal, quit.signal, onReaderGone()])
+    const end = AbortSignal.any([signal, quit.signal, whenOutputCloses()])
     if (options.json) return printEach(options, end)
     if (!process.stdout.isTTY) return printChanges(lab, options, end)
-    // A progress line would appear inside the view, which shows pending responses anyway.
-    options.output.hush()
+    // Progress messages would break the drawn screen. The view itself shows which servers do not respond.
+    options.output.suppressProgress()
     using screen = openScreen(process.stdout, process.stdin.isTTY ? process.stdin : undefined, () => quit.abort())
     await redraw(lab, screen, options, end)
   })
 }
 
-/** Redraws after every event, and each second, because lag grows without events. */
+/** Redraws the view until `end`: after every event, and every second, because lag grows without events. */
 const redraw = async (
   lab: LiveLab,
   screen: Screen,
-  { look, draw, host, name }: WatchOptions,
+  { read, draw, host, name }: WatchOptions,
   end: AbortSignal,
 ): Promise<void> => {
   const last: string[] = []
@@ -134,7 +132,7 @@ const redraw = async (
   try {
     while (!end.aborted) {
       wake = new AbortController()
-      const survey = await look()
+      const survey = await read()
       const time = new Date(host.clock.now()).toISOString().slice('2000-01-01T'.length, -1)
       const problems = survey.problems.length > 0 ? survey.problems.map((text) => `! ${text}`) : ['Healthy']
       screen.draw(
@@ -142,25 +140,25 @@ const redraw = async (
           '\n',
         ),
       )
-      await host.clock.sleep(EVERY_MS, AbortSignal.any([end, wake.signal])).catch(() => undefined)
+      await host.clock.sleep(REFRESH_MS, AbortSignal.any([end, wake.signal])).catch(() => undefined)
     }
   } finally {
     stop()
   }
 }
 
-const printEach = async ({ look, host, output }: WatchOptions, end: AbortSignal): Promise<void> => {
+const printEach = async ({ read, host, output }: WatchOptions, end: AbortSignal): Promise<void> => {
   while (!end.aborted) {
-    output.data(JSON.stringify(await look()))
-    await host.clock.sleep(EVERY_MS, end).catch(() => undefined)
+    output.data(JSON.stringify(await read()))
+    await host.clock.sleep(REFRESH_MS, end).catch(() => undefined)
   }
 }
 
 /** Prints the status once, then each event as it occurs. */
-const printChanges = async (lab: LiveLab, { look, draw, output }: WatchOptions, end: AbortSignal): Promise<void> => {
+const printChanges = async (lab: LiveLab, { read, draw, output }: WatchOptions, end: AbortSignal): Promise<void> => {
   const stop = lab.events.subscribe((event) => output.data(describeEvent(event)))
   try {
-    const survey = await look()
+    const survey = await read()
     output.data(draw(survey))
     for (const text of survey.problems) output.data(`! ${text}`)
     if (!end.aborted) await new Promise((resolve) => end.addEventListener('abort', resolve, { once: true }))
@@ -169,8 +167,9 @@ const printChanges = async (lab: LiveLab, { look, draw, output }: WatchOptions, 
   }
 }
 
-const ALTERNATE = '\x1b[?1049h\x1b[?25l'
-const BACK = '\x1b[?25h\x1b[?1049l'
+/** Control sequences of terminals: alternate screen with a hidden cursor, the normal screen, and parts of a redraw. */
+const ALTERNATE_SCREEN = '\x1b[?1049h\x1b[?25l'
+const NORMAL_SCREEN = '\x1b[?25h\x1b[?1049l'
 const HOME = '\x1b[H'
 const CLEAR_LINE = '\x1b[K'
 const CLEAR_BELOW = '\x1b[J'
@@ -183,8 +182,8 @@ interface Screen extends Disposable {
 }
 
 /**
- * Opens an alternate terminal screen that is redrawn repeatedly. Disposal or the end of the process restores the terminal.
- * `onQuit` is called for `q` and Ctrl-C.
+ * Opens the alternate screen of the terminal. Disposal and the end of the process restore the terminal. `onQuit`:
+ * called for `q` and Ctrl-C.
  */
 const openScreen = (out: WriteStream, keys: ReadStream | undefined, onQuit: () => void): Screen => {
   let isOpen = true
@@ -198,9 +197,9 @@ const openScreen = (out: WriteStream, keys: ReadStream | undefined, onQuit: () =
     keys?.off('data', onKey)
     keys?.setRawMode(false)
     keys?.pause()
-    out.write(BACK)
+    out.write(NORMAL_SCREEN)
   }
-  out.write(ALTERNATE)
+  out.write(ALTERNATE_SCREEN)
   process.once('exit', restore)
   keys?.setRawMode(true)
   keys?.on('data', onKey)

@@ -14,9 +14,7 @@ import { TOPOLOGY_SCHEMA } from '../../../lab/topology/schema.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output, textWidth } from '../../terminal/output.js'
 
-/**
- * `understudy topology list|show|validate|schema`: shows the included topologies, and validates topology files.
- */
+/** `understudy topology list|show|validate|schema`: shows the included topologies, and validates topology files. */
 export const topologyCommand = (output: Output): Command => {
   const topology = new TypedCommand('topology')
     .description('show and validate topologies')

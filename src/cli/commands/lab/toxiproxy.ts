@@ -17,7 +17,7 @@ export const toxiproxyCommand = (output: Output): Command =>
     .description('serve the Toxiproxy HTTP API for the links of a lab')
     .lab()
     .flag('--port <port>', 'port on 127.0.0.1; 0 selects a free port', String(TOXIPROXY_PORT))
-    .flag('--off', 'stop serving the API')
+    .flag('--off', 'disable the API')
     .examples('toxiproxy', 'toxiproxy --port 0 --name drill', 'toxiproxy --off')
     .run(async ({ name, port, off }) => {
       const wanted = off ? null : port === '0' ? 0 : parsePort(port)
@@ -33,7 +33,7 @@ export const toxiproxyCommand = (output: Output): Command =>
       }
     })
 
-/** Enables the API on this port, or disables it (null). Returns its port on this machine. */
+/** Enables the API on a port, or disables the API if `wanted` is null. Returns the port on this machine. */
 const serve = async (name: string, wanted: number | null): Promise<number | null> => {
   const lab = requireDaemonLab(name)
   const client = new LabDaemonClient(lab.keeper.socket, lab.name)
@@ -45,7 +45,7 @@ const serve = async (name: string, wanted: number | null): Promise<number | null
   return toxiproxyPort
 }
 
-/** The container publishes one port, which cannot be changed later. */
+/** Enables or disables the API of a lab daemon in a container, which has published one port that cannot change. */
 const serveInContainer = async (
   { toxiproxyPort: published = null }: LabDaemonAccess,
   client: LabDaemonClient,

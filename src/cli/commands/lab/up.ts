@@ -35,18 +35,21 @@ const upFlags = () =>
     .flag('-f, --file <file>', 'your own topology file (YAML)')
     .lab()
     .timeout()
-    .choice('--ports <choice>', 'fixed (default: 8200 + 10 x cluster) or random', ['fixed', 'random'])
+    .choice('--ports <choice>', 'fixed: 8200, 8210, ...; random: free ports (default: fixed)', ['fixed', 'random'])
     .flag('--port-base <port>', 'first API port with --ports fixed (default: 8200)')
     .flag('--shamir <shares/threshold>', 'key shares and threshold of each cluster, such as 5/3 (default: 1/1)')
     .choice('--seal <type>', 'seal type; with auto, each cluster unseals itself (default: shamir)', ['shamir', 'auto'])
-    .flag('--nodes <count>', 'servers in each cluster (1, 3 or 5); several servers require etcd, unless --in-process')
+    .flag(
+      '--nodes <count>',
+      'servers in each cluster: 1, 3 or 5; more than 1 requires etcd or --in-process (default: the topology, or 1)',
+    )
     .choice(
       '--storage <type>',
-      'storage of clusters with several nodes: etcd (shared) or raft (every node stores the data)',
+      'storage of clusters with several nodes: etcd (shared; default) or raft (every node stores the data)',
       NODE_STORAGES,
     )
     .flag('--tls', 'serve the APIs over TLS, with certificates of a lab CA')
-    .flag('--root-token <token>', 'root token of every cluster except DR secondaries')
+    .flag('--root-token <token>', 'root token of every cluster except DR secondaries (default: generated)')
     .flag('--in-process', 'run all clusters in one process: starts faster, uses less memory; no "pause"')
     .flag('--seed <seed>', 'make keys, tokens and faults reproducible; requires --in-process')
     .flag('--foreground', 'run until interrupted, then remove the lab')
@@ -56,8 +59,14 @@ const upFlags = () =>
       ['127.0.0.1', '0.0.0.0'],
       '127.0.0.1',
     )
-    .flag('--data-dir <directory>', 'store the data in a new subdirectory of this directory')
-    .choice('--log-level <level>', 'log level of the servers', ['trace', 'debug', 'info', 'warn', 'error'])
+    .flag('--data-dir <directory>', 'store the data in a new subdirectory of this directory (default: lab directory)')
+    .choice('--log-level <level>', 'log level of the servers (default: info)', [
+      'trace',
+      'debug',
+      'info',
+      'warn',
+      'error',
+    ])
     .flag('--snapshot <name>', 'start from a snapshot: its name or its file')
     .flag('--prove', 'write a secret and verify that it is replicated')
     .json('print the lab as JSON')
@@ -84,7 +93,7 @@ export const upCommand = (output: Output): Command =>
     // Rejects an invalid name before any other check.
     labDirectory(flags.name)
     const rootToken = flags.rootToken === undefined ? undefined : requireToken(flags.rootToken)
-    // Hides the token from the process list, where it was briefly visible.
+    // The process list shows the command line with the token, so the title replaces it.
     if (rootToken !== undefined) process.title = 'understudy up'
     const timeoutMs = parseTimeout(flags.timeout)
     const seed = parseSeed(flags)
@@ -127,6 +136,7 @@ const parseSeed = ({ seed, inProcess }: UpFlags): string | undefined => {
   throw new LabError('usage', '--seed requires --in-process: it has no effect on servers in separate processes')
 }
 
+/** Flags that `--snapshot` excludes, for the error message. */
 const DEFINED_BY_SNAPSHOT = '--file, --shamir, --seal, --tls, --nodes, --storage, --root-token and --seed'
 
 const upFromSnapshot = async (snapshot: string, topology: string | undefined, flags: UpFlags, output: Output) => {
@@ -146,9 +156,7 @@ const upFromSnapshot = async (snapshot: string, topology: string | undefined, fl
   })
 }
 
-/**
- * Verifies and shows the started lab, and with `--foreground` waits. A failed verification counts as a failed start.
- */
+/** Verifies and shows the started lab, and with `--foreground` waits. A failed verification is a failed start. */
 const present = async (
   lab: LabRecord,
   flags: UpFlags,
@@ -167,12 +175,13 @@ const present = async (
   if (flags.foreground) await stay(lab.name, interruption, output, host)
 }
 
-/** Checks a token ID against the server's rules before anything is started. */
+/** Returns the token if servers accept it. Throws LabError `usage` otherwise, before anything is started. */
 const requireToken = (token: string): string => {
   if (/^[A-Za-z0-9_-]{1,256}$/.test(token)) return token
   throw new LabError('usage', `"${token}" is not a valid token: use at most 256 letters, digits, "_" and "-"`)
 }
 
+/** Duration of one timer while the command waits for a signal. */
 const STAY_MS = 3_600_000
 
 /** Waits until a signal arrives, then removes the lab. */
@@ -190,7 +199,7 @@ const stay = async (
   throw signal.reason
 }
 
-/** Reports invalid flags at once. The returned function selects free ports later. */
+/** Throws LabError `usage` at once for an invalid port. Returns a function that selects free ports later. */
 const portChoice = (topology: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
   const servers = allServersOf(topology)
   if (flags.ports === 'random') return () => randomPorts(servers)

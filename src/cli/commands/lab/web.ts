@@ -13,7 +13,7 @@ export const webCommand = (output: Output): Command =>
     .description('serve a web page that shows and controls a lab')
     .addArgument(new Argument('[lab]', 'name of the lab').default(...currentLabDefault()))
     .flag('--port <port>', 'port on 127.0.0.1 (default: a free port)')
-    .flag('--read-only', 'disable all actions of the page')
+    .flag('--read-only', 'disable all actions of the page (default: enabled)')
     .examples('web', 'web drill --port 8299 --read-only')
     .run(async ({ port, readOnly = false }, name: string) => {
       requireAnyLab(name)
@@ -38,7 +38,7 @@ export const webCommand = (output: Output): Command =>
         output.data(page.newLink())
         output.progress('the link works once, in one browser; press Ctrl-C to stop')
         // Suppresses progress messages about unresponsive servers, because the page shows them.
-        output.hush()
+        output.suppressProgress()
         await feed.run(signal)
         const { unfinished } = jobs
         if (unfinished.length > 0) output.complain(`waiting for running actions: ${unfinished.join('; ')}`)

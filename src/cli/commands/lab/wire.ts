@@ -18,10 +18,7 @@ import { formatTable, type Output } from '../../terminal/output.js'
 import { describeKeys } from './describe-keys.js'
 import { CA_CERT, parseTimeout, requireReadable } from './options.js'
 
-/**
- * `understudy wire`: sets up the replication of a topology between running servers, for example the containers of a
- * compose file.
- */
+/** `understudy wire`: sets up replication between running servers, for example the containers of a compose file. */
 export const wireCommand = (output: Output): Command =>
   new TypedCommand('wire')
     .description('set up and verify replication between running servers')
@@ -29,11 +26,11 @@ export const wireCommand = (output: Output): Command =>
       '<clusters...>',
       'address of each cluster, such as A=http://a:8200, or of each node, such as A1=http://a1:8200',
     )
-    .required('--topology <name>', 'dr, pr, pr-dr, ..., or a YAML file')
+    .required('--topology <name>', 'included topology, such as pr-dr, or a YAML file')
     .timeout('60s')
-    .flag('--keep <file>', 'file for keys and tokens; a second run reads it')
+    .flag('--keep <file>', 'write keys and tokens to this file; a second run reads them (default: print them)')
     .flag(...CA_CERT)
-    .flag('--name <lab>', 'register the servers as a lab with this name, as "attach" does')
+    .flag('--name <lab>', 'register the servers as a lab with this name, as "attach" does (default: no lab)')
     .json()
     .examples(
       'wire --topology dr A=http://a:8200 B=http://b:8200',
@@ -44,9 +41,9 @@ export const wireCommand = (output: Output): Command =>
       const topology = loadTopology(flags.topology)
       const timeoutMs = parseTimeout(flags.timeout)
       const addresses = parseAddresses(given)
-      const strange = [...groupServers(addresses.keys()).keys()].filter((name) => !topology.clusters.includes(name))
-      if (strange.length > 0)
-        throw new LabError('usage', `the topology ${topology.name} has no cluster ${strange.join(', ')}`)
+      const unknown = [...groupServers(addresses.keys()).keys()].filter((name) => !topology.clusters.includes(name))
+      if (unknown.length > 0)
+        throw new LabError('usage', `the topology ${topology.name} has no cluster ${unknown.join(', ')}`)
       const { keep, name } = flags
       if (name !== undefined && labDirectory(name)) refuseWhenThere(name)
       if (keep) requireWritable(keep)
@@ -75,7 +72,7 @@ export const wireCommand = (output: Output): Command =>
       )
     })
 
-/** Checks that the file can be replaced. Keys are saved as soon as they exist. */
+/** Throws LabError `usage` if the file cannot be written. A failure after the initialization would lose the keys. */
 const requireWritable = (file: string): void => {
   try {
     accessSync(path.dirname(path.resolve(file)), constants.W_OK)
@@ -95,10 +92,7 @@ const readStoredKeys = (file: string | undefined, output: Output): WiredClusters
   }
 }
 
-/**
- * Describes the wired clusters. Keys and tokens saved in a file are not printed, because they would enter the log of a
- * container.
- */
+/** Describes the wired clusters. Does not print keys that are in a file, because container logs would contain them. */
 const describe = (wired: WiredClusters, proof: readonly string[], keep: string | undefined): string => {
   if (keep) return [drawLab(wired), '', `keys and tokens are in ${keep}`, '', ...proof].join('\n')
   const rows = wired.clusters.map(({ name, rootToken }) => [
