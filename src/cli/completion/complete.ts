@@ -32,7 +32,7 @@ interface CompletionContext {
   readonly command: CommandWords
   /** The parent commands, outermost first. */
   readonly parents: readonly CommandWords[]
-  /** Arguments of the command so far. */
+  /** The arguments of the command that precede the cursor. */
   readonly given: readonly string[]
   /** The option whose value is incomplete. */
   readonly option: OptionWords | undefined

@@ -28,7 +28,7 @@ type Launch =
 
 /** The facts besides the command line that determine what a container runs. */
 export interface LaunchFacts {
-  /** True if the configuration directory contains a file. */
+  /** True if the configuration directory contains a `.hcl` or `.json` file. */
   readonly hasConfigFiles: boolean
   readonly devRootTokenId: string | undefined
   readonly devListenAddress: string | undefined

@@ -70,7 +70,7 @@ export class TypedCommand<Flags = unknown> extends Command {
     return this.flag('--json', about)
   }
 
-  /** Adds at least two examples to the end of the help. A line omits the word `understudy`. */
+  /** Adds examples to the end of the help. The parameters are command lines without the word `understudy`. */
   examples(first: string, second: string, ...more: readonly string[]): this {
     return this.addHelpText('after', examples(first, second, ...more))
   }
@@ -87,7 +87,7 @@ export class TypedCommand<Flags = unknown> extends Command {
 /** Returns the name of the current lab, and the text that describes this default in the help. */
 export const currentLabDefault = (): [name: string, text: string] => [currentLab(), 'UNDERSTUDY_LAB, or "default"']
 
-/** Returns at least two examples for the end of a help text. A line omits the word `understudy`. */
+/** Returns examples for the end of a help text. The parameters are command lines without the word `understudy`. */
 export const examples = (first: string, second: string, ...more: readonly string[]): string =>
   `\nExamples:\n${[first, second, ...more].map((line) => `  understudy ${line}`).join('\n')}`
 

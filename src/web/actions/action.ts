@@ -228,7 +228,7 @@ export const responseRows = (json: Json): readonly ResponseRow[] => [
   ...rowsOf(partOf(json, 'wrap_info'), ['token', 'ttl']),
   ...rowsOf(partOf(json, 'auth'), ['client_token', 'accessor', 'policies', 'lease_duration']),
   ...rowsOf(partOf(json, 'data')),
-  // Some responses have no envelope.
+  // In some responses, the results are not inside a field of the envelope.
   ...rowsOf(Object.fromEntries(Object.entries(json).filter(([name]) => !ENVELOPE.has(name)))),
 ]
 

@@ -22,7 +22,8 @@ export const AuditTail = () => {
   if (listOf(value, 'kept').length === 0)
     return (
       <p class="nothing">
-        The page cannot show entries of raw or discarding audit devices. Enable a file device without log_raw.
+        The audit devices write entries without hashing (log_raw), or discard them. To see entries here, enable a file
+        device without log_raw.
       </p>
     )
   const caption = `Latest audit entries of this server, newest first: ${found.length}`

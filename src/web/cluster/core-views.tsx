@@ -20,7 +20,7 @@ const MOUNT_TABLES = [
 /** Returns the objects inside the data of a response. */
 const rowsOf = (data: Json): readonly [string, Json][] => Object.entries(data) as [string, Json][]
 
-/** The secret engines and auth methods that the token may see. */
+/** The secrets engines and auth methods that the token may see. */
 export const Mounts = () => {
   const { value, error, reload } = useRead(get(MOUNTS))
   if (!value) return <Pending error={error} />

@@ -38,7 +38,10 @@ export const valuesOf = ({ version }: KvMount, response: Json): Json | undefined
   return typeof values === 'object' && values !== null ? (values as Json) : undefined
 }
 
-/** Returns the action that writes a secret. `cas`: the version to replace; 0 if the secret must not exist (version 2 only). */
+/**
+ * Returns the action that writes a secret. `cas`: the version to replace; 0 if the secret must not exist (version 2
+ * only).
+ */
 const writeAction = (
   mount: KvMount,
   name: string,

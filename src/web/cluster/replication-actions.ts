@@ -46,7 +46,11 @@ const ACTIONS: Readonly<Record<string, readonly ApiAction[]>> = {
       'primary/demote',
       'The cluster rejects writes. It has no primary until you use "Update the primary".',
     ),
-    destroy('Disable …', 'primary/disable', 'The secondaries lose their primary. To rejoin, they copy all data again.'),
+    destroy(
+      'Disable …',
+      'primary/disable',
+      'The secondaries lose their primary. If they rejoin, they copy all data again.',
+    ),
   ],
   secondary: [
     destroy(

@@ -91,8 +91,8 @@ const LineSample = ({ line, index }: { readonly line: Line; readonly index: numb
 const dataOf = ({ times, lines }: Curves): uPlot.AlignedData => [[...times], ...lines.map(({ values }) => [...values])]
 
 /**
- * Returns the value of a CSS color variable, for light or dark mode. It is read once for each chart, because reading it
- * recalculates the styles of the whole page.
+ * Returns the value of a CSS color variable, for light or dark mode. The value is read once for each chart, because
+ * reading it recalculates the styles of the whole page.
  */
 const readColour = (name: string): string => {
   const probe = document.createElement('span')

@@ -51,7 +51,7 @@ export const planRoutes = (places: Places, links: readonly Link[]): Plan => {
   }
 }
 
-/** `isFirst`: true if the label of the arrow is the topmost one of its secondary. A line from above can reach it. */
+/** `isFirst`: true if the label of the arrow is the topmost one of its secondary, where a straight line can end. */
 const findRoute = (places: Places, link: Link, isFirst: boolean): Route | undefined => {
   const [from, to] = [places.get(link.primary), places.get(link.secondary)]
   if (!from || !to) return undefined

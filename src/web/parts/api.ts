@@ -120,7 +120,7 @@ const keepNumbers: Reviver = (_, value, context) =>
     ? rawJSON(context.source)
     : value
 
-/** Returns undefined for a text that is not JSON. */
+/** Parses JSON without rounding numbers. Returns undefined if the text is not JSON. */
 export const parseJson = (text: string): Json | undefined => {
   try {
     return JSON.parse(text, keepNumbers as (key: string, value: unknown) => unknown) as Json

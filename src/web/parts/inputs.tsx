@@ -28,7 +28,7 @@ interface ChooserProps {
   /** Option elements before `options`, for example groups. */
   readonly children?: ComponentChildren
   readonly value: string
-  /** Names, or values with their labels. */
+  /** The values, with their labels if the labels differ. */
   readonly options: readonly (string | readonly [value: string, label: string])[]
   readonly onChoose: (value: string) => void
 }

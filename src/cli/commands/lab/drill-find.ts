@@ -46,7 +46,7 @@ const openProcessLab = (name: string): LiveLab => {
   if (lab.kind === 'process') return lab
   throw new LabError(
     'usage',
-    `"drill find" requires a lab that "understudy up" started; "${name}" is another kind of lab`,
+    `"drill find" requires a lab of server processes; "${name}" is another kind of lab. Start one with "understudy up pr-dr"`,
   )
 }
 

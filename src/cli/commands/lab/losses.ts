@@ -66,7 +66,7 @@ const describeNotes = ({ cluster, losses, held }: Report, dataDirectory = 'its d
   const notes = [
     ...unlisted.map(
       (loss) =>
-        `${cluster} has no list of the lost log entries${describeRange(loss)}: ${loss.reason}. Their former primary lists them when it follows its successor. A performance primary still has the shared data of its secondaries.`,
+        `${cluster} has no list of the lost log entries${describeRange(loss)}: ${loss.reason}. The former primary lists these entries when it follows its successor. A performance primary still has the shared data of its secondaries.`,
     ),
     ...(held.length > 0
       ? [`${cluster} still has the held log entries: promotion keeps them, and "recover" with "force" discards them.`]
@@ -91,11 +91,11 @@ const describeNotes = ({ cluster, losses, held }: Report, dataDirectory = 'its d
   ]
 }
 
-/** Returns for example ` between 41 and 60`. Empty if the range is unknown. */
+/** Returns the range of lost entries, for example ` between 41 and 60`. Empty if the range is unknown. */
 const describeRange = ({ firstIndex, lastIndex }: ClusterLoss): string =>
   firstIndex > lastIndex ? '' : ` between ${firstIndex} and ${lastIndex}`
 
-/** Returns for example `3 log entries lost (not replicated before the failover)`. */
+/** Returns the number and the reasons, for example `3 log entries lost (not replicated before the failover)`. */
 const describeTotal = (losses: readonly ClusterLoss[], word: string): string => {
   const total = countLost(losses)
   const reasons = [...new Set(losses.map(({ reason }) => reason))].join(', ')
