@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { type Call, keysOf, partOf } from '../parts/api.js'
+import { type Call, keysOf, partOf, textOf } from '../parts/api.js'
 import { Button, Search } from '../parts/inputs.js'
 import { Facts, Pending } from '../parts/table.js'
 import { useCluster, useRead } from './context.js'
@@ -83,15 +83,11 @@ export const Browse = ({ title, call, empty, within = '', actions, detail }: Bro
   )
 }
 
-const textOfFact = (fact: unknown): string => {
-  if (fact === null) return ''
-  return Array.isArray(fact) ? fact.join(', ') : typeof fact === 'string' ? fact : JSON.stringify(fact)
-}
-
 /** The data in the response to a request, one field per line. Empty fields are omitted. */
 export const CallFacts = ({ call }: { readonly call: Call }) => {
   const { value, error } = useRead(call)
   if (!value) return <Pending error={error} />
-  const facts = Object.entries(partOf(value, 'data')).map(([name, fact]) => [name, textOfFact(fact)] as const)
+  const data = partOf(value, 'data')
+  const facts = Object.keys(data).map((name) => [name, textOf(data, name)] as const)
   return <Facts facts={facts.filter(([, text]) => text !== '').map(([name, text]) => [name, <code>{text}</code>])} />
 }

@@ -148,10 +148,10 @@ const FACTS = [
   'corrupted_merkle_tree',
 ] as const
 
-/** Returns the fields to show that the status contains. The items of a list are separated by commas. */
+/** Returns the fields to show that the status contains. */
 export const factsOf = (status: Json): readonly (readonly [name: string, value: string])[] =>
   FACTS.flatMap((name) => {
-    const value = Array.isArray(status[name]) ? listOf(status, name).join(', ') : textOf(status, name)
+    const value = textOf(status, name)
     return value === '' ? [] : [[name, value] as const]
   })
 

@@ -47,10 +47,12 @@ export const partOf = (json: Json, name: string): Json => {
   return typeof part === 'object' && part !== null ? (part as Json) : {}
 }
 
-/** Returns a field as text: JSON for an object, an empty text for a missing field. */
-export const textOf = (json: Json, name: string): string => {
-  const value = json[name]
+/** Returns a field as text: JSON for an object, the items of a list separated by commas, '' for a missing field. */
+export const textOf = (json: Json, name: string): string => printValue(json[name])
+
+const printValue = (value: unknown): string => {
   if (value === undefined || value === null) return ''
+  if (Array.isArray(value)) return value.map(printValue).join(', ')
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
