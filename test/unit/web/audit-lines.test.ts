@@ -15,17 +15,17 @@ describe('lines of an audit device', () => {
     const text = JSON.stringify(WRITTEN)
     expect(auditLinesOf(answer('{}', text))).toEqual([
       {
-        ...{ place: 1, device: 'file/', atMs: Date.UTC(2026, 0, 5, 10), type: 'response', operation: 'read' },
-        ...{ path: 'team/kv/data/app', who: 'approle', error: 'permission denied', text },
+        ...{ index: 1, device: 'file/', atMs: Date.UTC(2026, 0, 5, 10), type: 'response', operation: 'read' },
+        ...{ path: 'team/kv/data/app', user: 'approle', error: 'permission denied', text },
       },
-      expect.objectContaining({ place: 0, atMs: undefined, path: '', text: '{}' }),
+      expect.objectContaining({ index: 0, atMs: undefined, path: '', text: '{}' }),
     ])
   })
 
   it.each(['{"time":"2026-', '', '[1]', 'null', '"x"', '{"request":"x","auth":[],"time":7}'])(
     'unreadable audit lines are shown unchanged: %s',
     (text) => {
-      expect(auditLinesOf(answer(text))).toMatchObject([{ text, path: '', who: '' }])
+      expect(auditLinesOf(answer(text))).toMatchObject([{ text, path: '', user: '' }])
     },
   )
 

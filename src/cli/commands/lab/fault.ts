@@ -130,28 +130,25 @@ const setOnLink = async (
   if (flags.json) output.data(JSON.stringify(set, undefined, 2))
 }
 
-/**
- * Returns a function that sets a fault on every node of a cluster, or on one node. It sets a one-shot fault only on the
- * first node that accepts it.
- */
+/** Returns a function that sets a fault on all nodes of a cluster; a one-shot fault on the first that accepts it. */
 const setterOf =
   (output: Output): SetServerFault =>
   async (place, fault, flags) => {
     const lab = requireDaemonLab(flags.name)
     const names = place === undefined ? allServers(lab) : serverNames(lab, place)
-    const isOneShotFault = isOneShot(fault)
     const set: ActiveFault[] = []
+    const isDone = () => isOneShot(fault) && set.length > 0
     const refusals: unknown[] = []
     for (const cluster of names) {
-      if (isOneShotFault && set.length > 0) break
+      if (isDone()) break
       await setAndPrint({ cluster, fault }, flags, output).then(
         (one) => set.push(one),
         (error: unknown) => refusals.push(error),
       )
     }
     if (flags.json && set.length > 0)
-      output.data(JSON.stringify(names.length === 1 || isOneShotFault ? set[0] : set, undefined, 2))
-    if (refusals.length > 0 && !(isOneShotFault && set.length > 0))
+      output.data(JSON.stringify(names.length === 1 || isOneShot(fault) ? set[0] : set, undefined, 2))
+    if (refusals.length > 0 && !isDone())
       throw refusals.find((error) => error instanceof LabError && error.code === 'usage') ?? refusals[0]
   }
 
