@@ -5,10 +5,10 @@ import { LabError } from '../model/lab-error.js'
 import type { Topology } from '../model/topology.js'
 import { parseTopology, readTopology } from './parse.js'
 
-/** The topologies that ship with the package. Their files are in this directory. */
+/** The names of the topologies that ship with the package. The file of each is `files/NAME.yaml`. */
 export const TOPOLOGY_NAMES = ['single', 'dr', 'pr', 'pr-dr', 'four', 'six', 'filtered', 'lb', 'pubkey'] as const
 
-/** Returns the text of the file of a bundled topology. */
+/** Returns the YAML text of a bundled topology. */
 export const topologyText = (name: string): string =>
   readFileSync(new URL(`./files/${name}.yaml`, import.meta.url), 'utf8')
 
@@ -22,11 +22,11 @@ export const topologyText = (name: string): string =>
  */
 export const listTopologies = (): Topology[] => TOPOLOGY_NAMES.map((name) => readTopology(topologyText(name)))
 
-/** Returns the bundled topology of this name. */
+/** Returns the bundled topology of this name. Undefined if there is none. */
 export const findTopology = (name: string): Topology | undefined =>
   TOPOLOGY_NAMES.some((known) => known === name) ? readTopology(topologyText(name)) : undefined
 
-/** Returns the bundled topology of this name. Throws a usage error with the nearest known name if there is none. */
+/** Returns the bundled topology of this name. Throws LabError `usage` with the nearest known name if there is none. */
 export const requireTopology = (name: string): Topology => {
   const topology = findTopology(name)
   if (topology) return topology
@@ -39,12 +39,12 @@ export const requireTopology = (name: string): Topology => {
   )
 }
 
-/** Reads a topology from a YAML file of the user. Throws a usage error with file, line and column. */
+/** Reads a topology file of the user. Throws LabError `usage` with file, line and column of each problem. */
 export const readTopologyFile = (file: string): Topology => parseTopology(readDocumentFile(file), file)
 
 /**
- * Loads a topology by name or from a file, which has a slash or a YAML extension. Throws LabError `usage` with the nearest name,
- * or with file, line and column of the problem.
+ * Returns a bundled topology by its name, or reads a topology file. A path contains a slash or ends in `.yaml` or `.yml`.
+ * Throws LabError `usage` with the nearest known name, or with file, line and column of each problem.
  *
  * @example
  * import { loadTopology, startLabOf } from 'understudy-lab'
@@ -55,11 +55,11 @@ export const readTopologyFile = (file: string): Topology => parseTopology(readDo
 export const loadTopology = (nameOrFile: string): Topology =>
   isDocumentFile(nameOrFile) ? readTopologyFile(nameOrFile) : requireTopology(nameOrFile)
 
-/** Returns the name of a topology, which may be given as a file. */
+/** Returns the name of a topology that the user specifies by its name or by the path of its file. */
 export const topologyName = (nameOrFile: string): string =>
   isDocumentFile(nameOrFile) ? readTopologyFile(nameOrFile).name : nameOrFile
 
-/** Returns the topology of a lab from its record, or for older records by name. */
+/** Returns the topology in the record of a lab. Older records contain only the name of a bundled topology. */
 export const topologyOf = (lab: {
   readonly topology: string
   readonly plan?: Topology | undefined

@@ -3,7 +3,7 @@ import type { WiredClusters } from '../model/cluster.js'
 import { KIND_WORDS } from '../model/kinds.js'
 import { topologyOf } from './catalogue.js'
 
-/** Returns a topology diagram, followed by special properties of its clusters and links. */
+/** Returns a topology diagram, followed by the properties of clusters and links that differ from the defaults. */
 export const describeTopology = (topology: Topology): string => {
   const { name, about, clusters, links } = topology
   const notes = [
@@ -37,17 +37,17 @@ const describePlan = ({ nodes = 1, storage = 'etcd', seal, settings, ports, reac
 
 const describeSeed = (seed: NonNullable<ClusterPlan['seed']>): string =>
   Object.entries(seed)
-    .map(([what, entries]) => `${what} ${Object.keys(entries ?? {}).join(', ')}`)
+    .map(([type, entries]) => `${type} ${Object.keys(entries ?? {}).join(', ')}`)
     .join('; ')
 
 const describeLink = ({ activation, filter, latencyMs, jitterMs }: Link) =>
   [
     activation === 'public-key' && 'activated by public key',
-    filter && `${filter.mode === 'allow' ? 'only' : 'all but'} ${filter.paths.join(', ')}`,
+    filter && `replicates ${filter.mode === 'allow' ? 'only' : 'all paths except'} ${filter.paths.join(', ')}`,
     latencyMs && `${latencyMs} ms in each direction${jitterMs ? ` ± ${jitterMs} ms` : ''}`,
   ].filter((text) => typeof text === 'string')
 
-/** Draws a lab as it was created: a tree of primaries and secondaries, with addresses. */
+/** Draws the topology with which a lab was created, with the API address of each cluster. Omits later role changes. */
 export const drawLab = (lab: WiredClusters): string =>
   drawTree(
     lab.clusters.map(({ name }) => name),
@@ -55,7 +55,7 @@ export const drawLab = (lab: WiredClusters): string =>
     (name) => lab.clusters.find((cluster) => cluster.name === name)?.apiAddress ?? '',
   )
 
-/** Draws one line per cluster, readable in terminals, logs and mails. */
+/** Draws a tree of primaries and their secondaries as plain text, one cluster per line. */
 const drawTree = (clusters: readonly string[], links: readonly Link[], noteOf: (cluster: string) => string): string => {
   const draw = (name: string, indent: string): string[] => {
     const below = links.filter(({ primary }) => primary === name)

@@ -10,18 +10,19 @@ import {
 } from '../documents/yaml-document.js'
 import { findSettingProblem } from '../model/settings.js'
 import type { ClusterPlan, Link, SealPlan, Topology } from '../model/topology.js'
-import { findTopologyProblems, type LinkFile, type PlanFile, type TopologyFile } from './rules.js'
+import { findTopologyProblems, type LinkFile, type PlanFile, type PositionOf, type TopologyFile } from './rules.js'
 import { TOPOLOGY_SCHEMA } from './schema.js'
 
-/** Parses a topology. Throws a usage error with one `file:line:column: problem` line per problem. */
+/** Parses a topology. Throws LabError `usage` with one `file:line:column: problem` line per problem. */
 export const parseTopology = (text: string, file: string): Topology => {
   const { document, value } = readDocument(text, file, TOPOLOGY_SCHEMA)
   const given = value as TopologyFile
-  refuseProblems(file, [...findSettingProblems(document), ...findTopologyProblems(given, (path) => at(document, path))])
+  const positionOf: PositionOf = (path) => document.placeOf(nodeAt(document, path))
+  refuseProblems(file, [...findSettingProblems(document), ...findTopologyProblems(given, positionOf)])
   return toTopology(given)
 }
 
-/** Parses a bundled file, without validation. */
+/** Parses the text of a bundled topology, which needs no validation. */
 export const readTopology = (text: string): Topology => toTopology(loadYaml().parse(text) as TopologyFile)
 
 const toTopology = ({ name, about = '', defaults = {}, clusters, links = [] }: TopologyFile): Topology => {
@@ -78,9 +79,7 @@ const linkDocument = ({ latencyMs, jitterMs, ...rest }: Link) => ({
   ...(jitterMs !== undefined && { jitter: `${jitterMs}ms` }),
 })
 
-const at = (document: YamlDocument, path: readonly (string | number)[]) => document.placeOf(nodeAt(document, path))
-
-/** Validates the names of settings with the server's list. */
+/** Finds settings that the server does not know, in the defaults and in each cluster. */
 const findSettingProblems = (document: YamlDocument): Problem[] => {
   const { isMap } = loadYaml()
   const clusters = nodeAt(document, ['clusters'])
@@ -88,6 +87,7 @@ const findSettingProblems = (document: YamlDocument): Problem[] => {
   const paths = [['defaults', 'settings'], ...names.map((name) => ['clusters', name, 'settings'])]
   return paths.flatMap((path) => {
     const node = document.resolve(nodeAt(document, path))
+    // For a path that does not exist, `nodeAt` returns the nearest node above it.
     const isThere = isMap(node) && nodeAt(document, path) !== nodeAt(document, path.slice(0, -1))
     return isThere ? (node as Yaml.YAMLMap).items.flatMap(({ key }) => settingProblem(document, key) ?? []) : []
   })

@@ -1,7 +1,8 @@
 import type { Problem } from '../documents/yaml-document.js'
+import { KIND_WORDS } from '../model/kinds.js'
 import { type ClusterPlan, findNameClashes, type Link, NODE_COUNTS } from '../model/topology.js'
 
-/** A plan in a topology file. */
+/** The settings of one cluster, or the defaults of all clusters, as a topology file contains them. */
 export type PlanFile = Omit<ClusterPlan, 'seal' | 'ports'> & {
   readonly seal?: string
   readonly ports?: { readonly api: number; readonly cluster?: number }
@@ -19,12 +20,12 @@ export interface TopologyFile {
 }
 
 type Path = readonly (string | number)[]
-type PositionOf = (path: Path) => { readonly line: number; readonly column: number }
+export type PositionOf = (path: Path) => { readonly line: number; readonly column: number }
 type Finding = readonly [path: Path, text: string]
 
 const SHARES_MAX = 255
 
-/** Finds problems that a schema cannot describe: inconsistent values. */
+/** Finds values that contradict each other, which a schema cannot describe. */
 export const findTopologyProblems = (
   { clusters, links = [], defaults }: Omit<TopologyFile, 'name'>,
   positionOf: PositionOf,
@@ -39,7 +40,7 @@ export const findTopologyProblems = (
     ...checkPorts(clusters),
     ...names.flatMap((name) => checkSeed(name, clusters[name]?.seed, links)),
     ...links.flatMap((_, index) => checkLink(links, index, names)),
-    ...links.flatMap((_, index) => checkCircle(links, index)),
+    ...links.flatMap((_, index) => checkCycle(links, index)),
   ].map(([path, text]) => ({ ...positionOf(path), text }))
 }
 
@@ -50,8 +51,8 @@ const checkPlan = (plan: PlanFile | null | undefined, path: Path): Finding[] => 
   const [, shares = 1, threshold = 1] = (/ (\d+)\/(\d+)$/.exec(seal) ?? []).map(Number)
   const at = (field: string) => [...path, field]
   return [
-    ...when(!NODE_COUNTS.some((one) => one === nodes), at('nodes'), `nodes must be ${NODE_COUNTS.join(', ')}`),
-    ...when(nodes > 1 && ports !== undefined, at('ports'), 'fixed ports require one node: nodes must be 1'),
+    ...when(!NODE_COUNTS.includes(nodes), at('nodes'), `nodes must be one of ${NODE_COUNTS.join(', ')}`),
+    ...when(nodes > 1 && ports !== undefined, at('ports'), 'ports require one node: remove ports, or set nodes to 1'),
     ...when(
       shares < 1 || shares > SHARES_MAX || threshold < 1 || threshold > shares,
       at('seal'),
@@ -80,12 +81,12 @@ const checkSeed = (name: string, seed: PlanFile['seed'], links: readonly LinkFil
   const path = ['clusters', name, 'seed']
   const kinds = links.filter(({ secondary }) => secondary === name).map(({ kind }) => kind)
   if (seed && kinds.includes('dr'))
-    return [[path, `${name} is a DR secondary and cannot have a seed: seed its primary`]]
+    return [[path, `${name} is a DR secondary and cannot have a seed: add the seed to its primary`]]
   if (!seed || kinds.length > 0) return []
   const mounts = Object.keys(seed.mounts ?? {}).map((mount) => `${mount.replace(/\/$/, '')}/`)
   return Object.keys(seed.secrets ?? {})
     .filter((secret) => !mounts.some((mount) => secret.startsWith(mount)))
-    .map((secret) => [[...path, 'secrets', secret], `${name} has no mount for "${secret}"`])
+    .map((secret) => [[...path, 'secrets', secret], `${name} has no mount for "${secret}": add it to seed.mounts`])
 }
 
 const checkLink = (links: readonly LinkFile[], index: number, names: readonly string[]): Finding[] => {
@@ -93,43 +94,39 @@ const checkLink = (links: readonly LinkFile[], index: number, names: readonly st
   if (!link) return []
   const { kind, primary, secondary, filter, latency, jitter } = link
   const path = ['links', index]
-  const other = links.slice(0, index).filter((before) => before.secondary === secondary)
-  const above = links.filter((one) => one.secondary === primary).map((one) => one.kind)
+  const kindsOf = (name: string, some = links) =>
+    some.filter((each) => each.secondary === name).map((each) => each.kind)
+  const earlier = kindsOf(secondary, links.slice(0, index))
+  const kindsOfPrimary = kindsOf(primary)
+  const word = KIND_WORDS[kind]
+  const otherKind = kind === 'dr' ? 'performance' : 'dr'
   return [
     ...[primary, secondary].flatMap((name) =>
       when(!names.includes(name), path, `there is no cluster ${name}; there are ${names.join(', ')}`),
     ),
-    ...when(primary === secondary, path, `${primary} cannot follow itself`),
+    ...when(primary === secondary, path, `${primary} cannot replicate from itself`),
     ...when(kind === 'dr' && Boolean(filter), [...path, 'filter'], 'only performance links can have filters'),
     ...when(jitter !== undefined && latency === undefined, [...path, 'jitter'], 'jitter requires latency'),
+    ...when(earlier.includes(kind), path, `${secondary} already has another ${word} primary`),
+    ...when(earlier.includes(otherKind), path, `${secondary} cannot be a DR and a performance secondary at once`),
+    ...when(kindsOfPrimary.includes(kind), path, `${primary} is a ${word} secondary and cannot be a ${word} primary`),
     ...when(
-      other.some((before) => before.kind === kind),
+      kind === 'performance' && kindsOfPrimary.includes('dr'),
       path,
-      `${secondary} already follows another ${kind} primary`,
-    ),
-    ...when(
-      other.some((before) => before.kind !== kind),
-      path,
-      `${secondary} cannot be a DR and a performance secondary at once`,
-    ),
-    ...when(above.includes(kind), path, `${primary} is a ${kind} secondary itself and cannot be a ${kind} primary`),
-    ...when(
-      kind === 'performance' && above.includes('dr'),
-      path,
-      `${primary} is a DR secondary, and no cluster can follow a DR secondary`,
+      `${primary} is a DR secondary, and no cluster can replicate from a DR secondary`,
     ),
   ]
 }
 
-const checkCircle = (links: readonly LinkFile[], index: number): Finding[] => {
+const checkCycle = (links: readonly LinkFile[], index: number): Finding[] => {
   const { primary, secondary } = links[index] ?? { primary: '', secondary: '' }
   const seen = new Set<string>()
-  const follow = (name: string): boolean => {
+  const isBelowSecondary = (name: string): boolean => {
     if (name === secondary) return true
     if (seen.has(name)) return false
     seen.add(name)
-    return links.some((link) => link.secondary === name && follow(link.primary))
+    return links.some((link) => link.secondary === name && isBelowSecondary(link.primary))
   }
-  const text = `${secondary} would follow itself through ${primary}`
-  return when(primary !== secondary && follow(primary), ['links', index], text)
+  const text = `${secondary} would replicate from itself through ${primary}`
+  return when(primary !== secondary && isBelowSecondary(primary), ['links', index], text)
 }

@@ -16,7 +16,7 @@ const PORT: Schema = { type: 'integer', minimum: 1, maximum: 65_535 }
 const MOUNT_PATH: Schema = { type: 'string', pattern: '^[^/\\s].*$', title: 'a path without a leading slash' }
 const SCALARS = ['string', 'integer', 'number', 'boolean'] as const
 
-/** Returns the schema of a map from names to maps. */
+/** Returns the schema of a map from names to maps with these properties. `title` describes an inner map. */
 const mapOf = (
   { description, title }: Pick<Schema, 'description' | 'title'>,
   propertyNames: NonNullable<Schema['propertyNames']>,
@@ -36,7 +36,7 @@ const mapOf = (
 const SEED: Schema = {
   type: 'object',
   description:
-    'Data that is written after the cluster is unsealed, before secondaries join. They receive it with their first copy.',
+    'Data that is written after the cluster is unsealed, before secondaries join. The secondaries receive this data with their first copy.',
   additionalProperties: false,
   properties: {
     mounts: mapOf(
@@ -45,7 +45,11 @@ const SEED: Schema = {
       {
         type: { type: 'string', default: 'kv' },
         version: { type: 'integer', minimum: 1, maximum: 2, default: 2, description: 'Version of a kv engine.' },
-        local: { type: 'boolean', default: false, description: 'Not replicated to performance secondaries.' },
+        local: {
+          type: 'boolean',
+          default: false,
+          description: 'Whether the engine is local, and therefore not replicated to performance secondaries.',
+        },
         description: { type: 'string' },
       },
     ),
@@ -68,7 +72,7 @@ const SEED: Schema = {
   },
 }
 
-/** No line breaks except at the end, and no terminal control characters. */
+/** Matches one line: without line breaks except at the end, and without control characters of terminals. */
 const ONE_LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*\\n?$'
 
 const PLAN: Readonly<Record<string, Schema>> = {
@@ -84,7 +88,7 @@ const PLAN: Readonly<Record<string, Schema>> = {
     enum: [...NODE_STORAGES],
     default: 'etcd',
     description:
-      'Storage of several nodes: a shared etcd of the lab, or raft with a copy on each node. In-process labs share memory.',
+      'Storage of several nodes. etcd: they share one etcd of the lab. raft: each stores a copy. In one process, they share memory.',
   },
   seal: {
     type: 'string',
@@ -141,7 +145,8 @@ const LINK: Readonly<Record<string, Schema>> = {
   },
   filter: {
     type: 'object',
-    description: 'Path filter of a performance link: mounts and namespaces.',
+    description:
+      'Path filter of a performance link. allow: replicates only these mounts and namespaces. deny: replicates all others.',
     required: ['mode', 'paths'],
     additionalProperties: false,
     properties: {
@@ -152,7 +157,7 @@ const LINK: Readonly<Record<string, Schema>> = {
 }
 const LINK_ENDS = ['kind', 'primary', 'secondary']
 
-/** Settings of the stanza `understudy` in the library. Their names have a check of their own. */
+/** Settings of the stanza `understudy`, as the library receives them. `requireSettings` validates their names. */
 export const SETTINGS_OBJECT: Schema = { type: 'object', additionalProperties: { type: [...SCALARS, 'array'] } }
 
 const TEXT: Schema = { type: 'string' }
@@ -169,7 +174,7 @@ const PLAN_OBJECT: Schema = mapWith({
   settings: SETTINGS_OBJECT,
 })
 
-/** Returns the schema of a topology as an object with these clusters, whose names are free. */
+/** Returns the schema of a topology that the library receives. `clusters`: its cluster names, which can be any strings. */
 export const topologyObjectSchema = (clusters: readonly string[]): Schema => {
   const ends = { primary: TEXT, secondary: TEXT, latencyMs: MS, jitterMs: MS }
   return mapWith(
@@ -184,7 +189,7 @@ export const topologyObjectSchema = (clusters: readonly string[]): Schema => {
   )
 }
 
-/** `kind: Topology`. The parser validates files with this schema, and then with rules that it cannot express. */
+/** The schema of topology files (`kind: Topology`). `rules.ts` validates what a schema cannot express. */
 export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'a topology',

@@ -186,7 +186,7 @@ links:
 
   it.each([
     ['clusters:\n  A:\n    seel: auto\n', '6:5: unknown key "clusters.A.seel"; did you mean "seal"?'],
-    ['clusters:\n  A: { nodes: 2 }\n', '5:15: nodes must be 1, 3, 5'],
+    ['clusters:\n  A: { nodes: 2 }\n', '5:15: nodes must be one of 1, 3, 5'],
     [
       'clusters:\n  A: { seal: { type: shamir, shares: 5, threshold: 3 } }\n',
       '5:14: clusters.A.seal is a map, but must be a string: "auto" or "shamir", followed by shares and threshold, such as "shamir 5/3"',
@@ -221,12 +221,15 @@ links:
     ],
     [
       'clusters:\n  A:\n  B: { seed: { mounts: { kv: } } }\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n',
-      '6:14: B is a DR secondary and cannot have a seed: seed its primary',
+      '6:14: B is a DR secondary and cannot have a seed: add the seed to its primary',
     ],
-    ['clusters:\n  A: { seed: { secrets: { kv/a: { b: c } } } }\n', '5:33: A has no mount for "kv/a"'],
+    [
+      'clusters:\n  A: { seed: { secrets: { kv/a: { b: c } } } }\n',
+      '5:33: A has no mount for "kv/a": add it to seed.mounts',
+    ],
     [
       'clusters:\n  A:\n  B:\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n  - { kind: performance, primary: B, secondary: A }\n',
-      '9:5: B is a DR secondary, and no cluster can follow a DR secondary',
+      '9:5: B is a DR secondary, and no cluster can replicate from a DR secondary',
     ],
     ['clusters:\n  A: &a\n    seed: *a\n', ' an alias refers to itself'],
     ['clusters:\n  A: [1\nlinks: 2', ''],
