@@ -161,7 +161,7 @@ it('faults of servers stay after a restart until heal clears them', async () => 
   const told = (await events('--json')).split('\n').filter((line) => line.includes('"command":"understudy crash B'))
   const { time, virtualTime = '' } = JSON.parse(told[0] ?? '{}') as { time: string; virtualTime?: string }
   expect(Date.parse(virtualTime) - Date.parse(time)).toBe(-300_000)
-  expect(await events()).toContain(`(its clock: ${virtualTime})`)
+  expect(await events()).toContain(`(clock of the cluster: ${virtualTime})`)
 
   await ok('release', 'C')
   expect(await held()).toBe(0)

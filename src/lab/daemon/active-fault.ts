@@ -1,11 +1,12 @@
-import type { Direction, Passage } from '../proxy/direction.js'
+import { findMismatches, requireValid } from '../documents/check.js'
+import { isRecord, mapWith, type Schema } from '../documents/schema.js'
+import { type Direction, DIRECTIONS, type Passage } from '../proxy/direction.js'
 import {
   boundsOf,
   describeLinkFault,
   type Faults,
   LINK_FAULTS,
   type LinkFault,
-  type LinkFaultName,
   numbersOf,
 } from '../proxy/link-faults.js'
 import { describeServerFault, type ServerFault } from './server-fault.js'
@@ -19,16 +20,16 @@ export type FaultRequest = LinkFaultRequest | ServerFaultRequest
 interface FaultOptions {
   /** Duration after which the fault is removed automatically, in milliseconds. */
   readonly forMs?: number | undefined
-  /** Hidden from lists and events, for exercises in which learners search for it. Healing works as for other faults. */
+  /** Hides the fault from lists and events, for exercises in which learners search for it. Such a fault is healed as others. */
   readonly isHidden?: boolean | undefined
 }
 
 export interface LinkFaultRequest extends FaultOptions {
   readonly between: readonly [string, string]
-  /** True if the fault affects only traffic from the first of the two to the second. */
+  /** Whether the fault affects only traffic from the first end to the second. */
   readonly isOneWay: boolean
   readonly fault: LinkFault
-  /** Limits the fault to one proxy of the link and one direction of it, as Toxiproxy clients set it. */
+  /** Limits the fault to one direction of one proxy of the link, for faults that Toxiproxy clients set. */
   readonly at?: ToxicTarget | undefined
 }
 
@@ -70,32 +71,32 @@ interface DirectionState {
   readonly faults: Faults
 }
 
-/** A proxy through which `from` dials `to`. */
+/** The two ends of a proxy: `from` dials `to` through the proxy. */
 type ProxyEnds = Pick<Route, 'from' | 'to' | 'fromNode' | 'toNode'> & { readonly name?: string | undefined }
 
-/** Whether `one` dials `other` through this proxy. Each is a cluster or a node. */
-export const isBetween = ({ from, fromNode, to, toNode }: ProxyEnds, one: string, other: string): boolean =>
-  [from, fromNode].includes(one) && [to, toNode].includes(other)
+/** Whether the first cluster or node dials the second through this proxy. */
+export const isBetween = ({ from, fromNode, to, toNode }: ProxyEnds, first: string, second: string): boolean =>
+  [from, fromNode].includes(first) && [to, toNode].includes(second)
 
-/** Whether a fault affects traffic in this direction of the proxy through which `from` dials `to`. */
-export const meetsDirection = (
-  { between: [one, other], isOneWay, at }: ActiveLinkFault,
-  { name, ...place }: ProxyEnds,
+/** Whether a fault affects traffic in this direction of a proxy. */
+export const affectsDirection = (
+  { between: [first, second], isOneWay, at }: ActiveLinkFault,
+  { name, ...ends }: ProxyEnds,
   direction: Direction,
 ): boolean => {
   if (at) return at.proxy === name && at.direction === direction
-  const leads = (from: string, to: string) =>
-    direction === 'up' ? isBetween(place, from, to) : isBetween(place, to, from)
-  return leads(one, other) || (!isOneWay && leads(other, one))
+  const isTraffic = (from: string, to: string) =>
+    direction === 'up' ? isBetween(ends, from, to) : isBetween(ends, to, from)
+  return isTraffic(first, second) || (!isOneWay && isTraffic(second, first))
 }
 
 /** Combines the faults of a direction. Of two faults with the same name, the newer applies. `partition` overrides `hold`. */
 export const directionState = (
   active: readonly ActiveFault[],
-  place: ProxyEnds,
+  proxy: ProxyEnds,
   direction: Direction,
 ): DirectionState => {
-  const met = active.filter(isOfLink).filter((one) => meetsDirection(one, place, direction))
+  const met = active.filter(isOfLink).filter((fault) => affectsDirection(fault, proxy, direction))
   const isPartitioned = met.some(({ fault }) => fault.name === 'partition')
   const isHeld = met.some(({ fault }) => fault.name === 'hold')
   const faults = Object.assign({}, ...met.map(({ fault, at }) => toFaults(fault, at?.toxicity))) as Faults
@@ -103,8 +104,8 @@ export const directionState = (
 }
 
 /** Returns the faults that prevent a proxy from listening. */
-export const downsOf = (active: readonly ActiveFault[], place: ProxyEnds): readonly ActiveLinkFault[] =>
-  active.filter(isOfLink).filter((one) => one.fault.name === 'down' && meetsDirection(one, place, 'up'))
+export const downsOf = (active: readonly ActiveFault[], proxy: ProxyEnds): readonly ActiveLinkFault[] =>
+  active.filter(isOfLink).filter((each) => each.fault.name === 'down' && affectsDirection(each, proxy, 'up'))
 
 const toFaults = (fault: LinkFault, toxicity = 1): Faults => {
   const numbers = numbersOf(fault)
@@ -124,14 +125,14 @@ export const describeTarget = (active: ActiveFault): string => {
 export const describeFault = (active: ActiveFault): string =>
   isOfLink(active) ? describeLinkFault(active.fault) : describeServerFault(active.fault)
 
-/** Finds the faults of links between two ends, in any order. Each end is given by its names and the names of its nodes. */
+/** Finds the faults of links between two ends. Each end is a list: the name of the cluster and the names of its nodes. */
 export const findBetween = (
   active: readonly ActiveFault[],
-  ones: readonly string[],
-  others: readonly string[],
+  first: readonly string[],
+  second: readonly string[],
 ): readonly ActiveFault[] => {
-  const leads = (from: string, to: string) => ones.includes(from) && others.includes(to)
-  return active.filter(isOfLink).filter(({ between: [from, to] }) => leads(from, to) || leads(to, from))
+  const connects = (from: string, to: string) => first.includes(from) && second.includes(to)
+  return active.filter(isOfLink).filter(({ between: [from, to] }) => connects(from, to) || connects(to, from))
 }
 
 /** Heals each fault. A fault that has expired or was healed since it was listed counts as healed. */
@@ -147,100 +148,86 @@ export const healEach = async (
   return chosen
 }
 
-/** Whether a value is valid, and a description of valid values. */
-interface Rule {
-  readonly isGood: (value: unknown) => boolean
-  readonly words: string
-  readonly isOptional?: true
-}
-
-type Rules = Readonly<Record<string, Rule>>
-
-const number = (least: number, most: number): Rule => ({
-  isGood: (value) => typeof value === 'number' && value >= least && value <= most,
-  words: `a number from ${least} to ${most}`,
-})
-const oneOf = (...texts: readonly string[]): Rule => ({
-  isGood: (value) => texts.some((text) => text === value),
-  words: `one of ${texts.join(', ')}`,
-})
-const optional = (rule: Rule): Rule => ({ ...rule, isOptional: true })
-
 /** Ten years, in milliseconds. */
 const LONG_MS_MAX = 10 * 365 * 24 * 3_600_000
 
-const TEXT: Rule = {
-  isGood: (value) => typeof value === 'string' && /^[^\p{Cc}]{1,256}$/u.test(value),
-  words: 'a string of 1 to 256 characters',
+const TEXT: Schema = {
+  type: 'string',
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]{1,256}$',
+  title: 'a string of 1 to 256 characters',
 }
-const KIND = optional(oneOf(...KINDS))
+const KIND: Schema = { type: 'string', enum: KINDS }
+const BOOLEAN: Schema = { type: 'boolean' }
 
-const rulesOf = ({ fields }: (typeof LINK_FAULTS)[LinkFaultName]): Rules =>
-  Object.fromEntries(
-    fields.map((field) => {
-      const rule = number(...boundsOf(field))
-      return [field.name, field.isOptional ? optional(rule) : rule]
-    }),
-  )
-const LINK_RULES: Readonly<Record<string, Rules>> = Object.fromEntries(
-  Object.entries(LINK_FAULTS).map(([name, row]) => [name, rulesOf(row)]),
+const range = (minimum: number, maximum: number): Schema => {
+  const title = `a number from ${minimum} to ${maximum}`
+  return { type: 'number', minimum, maximum, title }
+}
+const oneOf = (...choices: readonly string[]): Schema => ({ type: 'string', enum: choices })
+
+const LINK_FAULT_SCHEMAS: Readonly<Record<string, Schema>> = Object.fromEntries(
+  Object.entries(LINK_FAULTS).map(([name, { fields }]) => {
+    const required = fields.filter(({ isOptional }) => !isOptional).map((field) => field.name)
+    return [name, mapWith(Object.fromEntries(fields.map((field) => [field.name, range(...boundsOf(field))])), required)]
+  }),
 )
 
-const SERVER_FAULTS: Readonly<Record<ServerFault['name'], Rules>> = {
-  'hold-state': { state: TEXT, kind: KIND },
-  skew: { ms: number(-LONG_MS_MAX, LONG_MS_MAX) },
-  disk: { state: oneOf('full', 'fail', 'slow'), delayMs: optional(number(0, 60_000)) },
-  corrupt: {
-    tree: oneOf('replicated', 'local'),
-    page: {
-      isGood: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 255,
-      words: 'a page from 0 to 255',
-    },
-  },
-  'expire-token': { id: TEXT, kind: KIND },
+const SERVER_FAULT_SCHEMAS: Readonly<Record<ServerFault['name'], Schema>> = {
+  'hold-state': mapWith({ state: TEXT, kind: KIND }, ['state']),
+  skew: mapWith({ ms: range(-LONG_MS_MAX, LONG_MS_MAX) }, ['ms']),
+  disk: mapWith({ state: oneOf('full', 'fail', 'slow'), delayMs: range(0, 60_000) }, ['state']),
+  corrupt: mapWith({ tree: oneOf('replicated', 'local'), page: { type: 'integer', minimum: 0, maximum: 255 } }, [
+    'tree',
+    'page',
+  ]),
+  'expire-token': mapWith({ id: TEXT, kind: KIND }, ['id']),
 }
 
-const AT: Rules = { proxy: TEXT, direction: oneOf('up', 'down'), toxic: TEXT, toxicity: number(0, 1) }
-const BOOLEAN: Rule = { isGood: (value) => typeof value === 'boolean', words: 'true or false', isOptional: true }
-const OPTIONS: Rules = { forMs: optional(number(0, LONG_MS_MAX)), isHidden: BOOLEAN }
+const TARGET = mapWith({ proxy: TEXT, direction: oneOf(...DIRECTIONS), toxic: TEXT, toxicity: range(0, 1) }, [
+  'proxy',
+  'direction',
+  'toxic',
+  'toxicity',
+])
+const OPTIONS = mapWith({ forMs: range(0, LONG_MS_MAX), isHidden: BOOLEAN })
 
 type Given = Readonly<Record<string, unknown>>
 
-/** Validates a request to set a fault, and returns its known properties. Throws a usage error that names the problem. */
+/** Validates a request to set a fault, and returns its known properties. Throws LabError `usage` with the first problem. */
 export const parseFaultRequest = (value: unknown): FaultRequest => {
-  if (!isRecord(value) || !isRecord(value.fault)) throw new LabError('usage', 'the body is not a fault')
+  if (!isRecord(value) || !isRecord(value.fault))
+    throw new LabError(
+      'usage',
+      'the body is not a fault: specify an object with "fault" and with "between" or "cluster"',
+    )
   const options = pick(value, OPTIONS)
   if (value.between === undefined) {
-    const { cluster } = pick(value, { cluster: TEXT })
-    return { ...options, cluster, fault: parseFault(value.fault, SERVER_FAULTS) } as FaultRequest
+    const { cluster } = pick(value, mapWith({ cluster: TEXT }, ['cluster']))
+    return { ...options, cluster, fault: parseFault(value.fault, SERVER_FAULT_SCHEMAS) } as FaultRequest
   }
   const { between } = value
-  const at = isRecord(value.at) ? pick(value.at, AT) : undefined
-  // Proxies that clients have added have no clusters.
-  const isName = at ? (name: unknown) => typeof name === 'string' : TEXT.isGood
-  if (!Array.isArray(between) || between.length !== 2 || !between.every(isName))
+  const at = isRecord(value.at) ? pick(value.at, TARGET) : undefined
+  // A proxy that a Toxiproxy client has added belongs to no cluster, so both names are empty.
+  const name = at ? { type: 'string' as const } : TEXT
+  const isPair = Array.isArray(between) && between.length === 2
+  if (!isPair || between.some((each) => findMismatches(name, each, { path: [], name: '' }).length > 0))
     throw new LabError('usage', '"between" must be the names of two clusters or nodes')
-  const { isOneWay = false } = pick(value, { isOneWay: BOOLEAN })
-  const fault = parseFault(value.fault, LINK_RULES)
+  const { isOneWay = false } = pick(value, mapWith({ isOneWay: BOOLEAN }))
+  const fault = parseFault(value.fault, LINK_FAULT_SCHEMAS)
   return { ...options, between, isOneWay, fault, ...(at && { at }) } as unknown as FaultRequest
 }
 
-const parseFault = (given: Given, known: Readonly<Record<string, Rules>>): LinkFault | ServerFault => {
+const parseFault = (given: Given, schemas: Readonly<Record<string, Schema>>): LinkFault | ServerFault => {
   const { name } = given
-  if (typeof name !== 'string' || !Object.hasOwn(known, name))
-    throw new LabError('usage', `the name of a fault must be one of ${Object.keys(known).join(', ')}`)
-  return { name, ...pick(given, known[name] ?? {}) } as unknown as LinkFault | ServerFault
+  if (typeof name !== 'string' || !Object.hasOwn(schemas, name))
+    throw new LabError('usage', `the name of a fault must be one of ${Object.keys(schemas).join(', ')}`)
+  return { name, ...pick(given, schemas[name] ?? {}) } as unknown as LinkFault | ServerFault
 }
 
-const pick = (given: Given, rules: Rules): Given =>
-  Object.fromEntries(
-    Object.entries(rules).flatMap(([name, { isGood, words, isOptional }]) => {
-      const value = Object.hasOwn(given, name) ? given[name] : undefined
-      if (isOptional && (value === undefined || value === null)) return []
-      if (!isGood(value)) throw new LabError('usage', `"${name}" must be ${words}`)
-      return [[name, value]]
-    }),
-  )
-
-const isRecord = (value: unknown): value is Given =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** Validates the properties of a schema, and drops all others. A property with the value null counts as absent. */
+const pick = (given: Given, schema: Schema): Given => {
+  const names = Object.keys(schema.properties ?? {}).filter((name) => Object.hasOwn(given, name))
+  const picked = Object.fromEntries(names.flatMap((name) => (given[name] == null ? [] : [[name, given[name]]])))
+  requireValid('the request', schema, picked, 'the fault')
+  return picked
+}

@@ -10,6 +10,7 @@ const fromTo: Words = (event) => `${text(event, 'from')} -> ${text(event, 'to')}
 
 const replicated: Words = (event) => `${text(event, 'replication')}: ${fromTo(event)}`
 
+/** `end`: the text after the description of the fault. */
 const fault =
   (end: string): Words =>
   ({ details }) => {
@@ -50,9 +51,9 @@ const KIND_WIDTH = 14
 /** Formats an event as one line: `12:03:04.123 A role           dr: secondary -> primary`. */
 export const describeEvent = (event: LabEvent): string => {
   const time = event.time.slice('2000-01-01T'.length, -1)
-  const there = event.virtualTime === undefined ? '' : ` (its clock: ${event.virtualTime})`
-  return `${time} ${(event.cluster ?? '-').padEnd(2)} ${event.kind.padEnd(KIND_WIDTH)} ${wordsOf(event)}${there}`
+  const clock = event.virtualTime === undefined ? '' : ` (clock of the cluster: ${event.virtualTime})`
+  return `${time} ${(event.cluster ?? '-').padEnd(2)} ${event.kind.padEnd(KIND_WIDTH)} ${wordsOf(event)}${clock}`
 }
 
-/** Reads details defensively: users can edit event files. */
+/** Returns the text of an event. If its details are malformed, lists them, because users can edit event files. */
 export const wordsOf = (event: LabEvent): string => attempt(() => WORDS[event.kind](event)) ?? plain(event)

@@ -3,10 +3,11 @@ import type net from 'node:net'
 import { attempt } from '../../base/attempt.js'
 import { LabError } from '../model/lab-error.js'
 
-/** A response. Without a type, its text is JSON. */
+/** A response. */
 export interface Reply {
   readonly status: number
   readonly text?: string
+  /** Content type. Default: JSON. */
   readonly type?: string
 }
 
@@ -19,11 +20,11 @@ export interface Incoming {
   readonly query: URLSearchParams
 }
 
-/** Resolves to undefined if it streams the response itself. */
+/** Returns the response to a request. Undefined if the handler writes the response itself, for example as a stream. */
 type Handler = (incoming: Incoming) => Promise<Reply | undefined> | Reply | undefined
 
 export interface JsonService {
-  /** Handlers by method and path, such as `GET /faults/*`. Every second part of a path is a name. */
+  /** Handlers by method and path, such as `GET /faults/*`. Every second segment of a path is a name (`*`). */
   readonly routes: Readonly<Record<string, Handler>>
   /** Returns the response if no route fits. `isKnown`: the path has a route for another method. */
   readonly miss: (pathname: string, isKnown: boolean) => Reply
@@ -34,7 +35,7 @@ export interface JsonService {
 }
 
 export interface JsonServer {
-  /** 0 for a server on a socket file. */
+  /** The port on which the server listens. 0 for a server on a socket file. */
   readonly port: number
   close(): Promise<void>
 }
@@ -61,7 +62,7 @@ const answer = async (
 
 const decode = (part: string): string => attempt(() => decodeURIComponent(part)) ?? part
 
-/** Serves a local API. Rejects with a conflict if the port is taken. The caller must close the server. */
+/** Serves a local API. Rejects with LabError `conflict` if the port is in use. The caller must close the server. */
 export const serveJson = async (service: JsonService, at: net.ListenOptions): Promise<JsonServer> => {
   const server = http.createServer((request, response) => {
     answer(service, request, response)
@@ -75,8 +76,8 @@ export const serveJson = async (service: JsonService, at: net.ListenOptions): Pr
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const isTaken = error.code === 'EADDRINUSE' && at.port !== undefined
-      reject(isTaken ? new LabError('conflict', `the port ${at.port} is taken`) : error)
+      const isInUse = error.code === 'EADDRINUSE' && at.port !== undefined
+      reject(isInUse ? new LabError('conflict', `port ${at.port} is in use: choose another port`) : error)
     })
     server.listen(at, resolve)
   })
@@ -92,14 +93,14 @@ export const serveJson = async (service: JsonService, at: net.ListenOptions): Pr
 
 const BODY_BYTES_MAX = 64 * 1024
 
-/** Reads the body of a request. Rejects with a usage error if it is too large or incomplete. */
+/** Reads the body of a request. Rejects with LabError `usage` if the body is too large or incomplete. */
 export const readBytes = async (request: http.IncomingMessage, bytesMax: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let bytes = 0
   try {
     for await (const chunk of request as AsyncIterable<Buffer>) {
       bytes += chunk.length
-      if (bytes > bytesMax) throw new LabError('usage', 'the body is too large')
+      if (bytes > bytesMax) throw new LabError('usage', `the body is larger than ${bytesMax} bytes`)
       chunks.push(chunk)
     }
   } catch (error) {
@@ -111,7 +112,7 @@ export const readBytes = async (request: http.IncomingMessage, bytesMax: number)
   return Buffer.concat(chunks)
 }
 
-/** Reads a JSON body. Rejects with a usage error if it is not JSON or too large. */
+/** Reads a JSON body. Rejects with LabError `usage` if the body is too large or not JSON. */
 export const readJson = async (request: http.IncomingMessage): Promise<unknown> => {
   const bytes = await readBytes(request, BODY_BYTES_MAX)
   try {

@@ -11,20 +11,20 @@ import type { DaemonLab } from '../model/cluster.js'
 import { commandIn, describeOthers, findIntactLab } from '../model/lab-directory.js'
 import { readEvents } from '../events/event-log.js'
 
-const ANSWER_MS = 5000
+const TIMEOUT_MS = 5000
 
-/** The base URL of requests to a socket file. Its host is ignored. */
+/** The base URL of requests to a socket file. The daemon ignores the host. */
 const ROOT = 'http://lab'
 
-/** Maximum time to wait for an event to be recorded. */
+/** Timeout of a request that records an event, in milliseconds. */
 const EVENT_MS = 1000
 
-/** A client of the lab daemon. Requests reject with a conflict if the daemon does not respond. */
+/** A client of the lab daemon. Requests reject with LabError `conflict` if the daemon does not respond. */
 export class LabDaemonClient {
   readonly #url: string
   /** Returns the error if the daemon does not respond. */
   readonly #unanswered: (error: unknown) => LabError
-  /** A daemon in a container accepts local requests only, and this machine may reach it by another name. */
+  /** A daemon in a container accepts only the host `localhost`, but its address on this machine may have another host. */
   readonly #to: Pick<HttpCall, 'socketPath' | 'headers'>
 
   /** `socket`: the path of a socket file, or the `http:` URL of a daemon in a container. `lab`: its name, for messages. */
@@ -55,7 +55,8 @@ export class LabDaemonClient {
   }
 
   /**
-   * Enables the Toxiproxy API on this port (0: a free one), or disables it (null). Rejects with a conflict if it is taken.
+   * Enables the Toxiproxy API on this port (0: any free port), or disables the API (null). Resolves to the port. Rejects with
+   * LabError `conflict` if the port is in use.
    */
   async setToxiproxyPort(port: number | null): Promise<number | null> {
     return ((await this.#send('POST', '/toxiproxy', { port })) as { port: number | null }).port
@@ -82,7 +83,7 @@ export class LabDaemonClient {
 
   /**
    * Calls `onEvent` for each event with an ID greater than `after`, including new events. Resolves when `signal` is aborted
-   * or the lab daemon closes the stream. Rejects with a conflict if the daemon does not respond.
+   * or the lab daemon closes the stream. Rejects with LabError `conflict` if the daemon does not respond.
    */
   async follow(after: number, onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
     const call = { method: 'GET', url: `${this.#url}/events?after=${after}&follow=1`, ...this.#to }
@@ -110,7 +111,7 @@ export class LabDaemonClient {
     }
   }
 
-  async #send(method: string, path: string, body?: unknown, timeoutMs = ANSWER_MS): Promise<unknown> {
+  async #send(method: string, path: string, body?: unknown, timeoutMs = TIMEOUT_MS): Promise<unknown> {
     const call = { method, url: this.#url + path, ...this.#to, timeoutMs }
     const sent = body === undefined ? call : { ...call, body: JSON.stringify(body) }
     const { status, bytes } = await callHttp(sent).catch((error: unknown) => {
@@ -139,10 +140,10 @@ const unanswered = (error: unknown, socket: string, lab: string | undefined): La
 
 const refusal = (status: number, { errors }: { errors?: string[] }): LabError => {
   const code = status === 409 ? 'conflict' : status >= 500 ? 'remote' : 'usage'
-  return new LabError(code, errors?.join('; ') ?? `status ${status}`)
+  return new LabError(code, errors?.join('; ') ?? `the lab daemon responded with status ${status}`)
 }
 
-/** Returns all events of a lab: those in its files, and those only in the memory of its daemon. */
+/** Returns all events of a lab, from its files and from the memory of its daemon, in order. */
 export const listEvents = async (lab: DaemonLab): Promise<LabEvent[]> => {
   const kept = await new LabDaemonClient(lab.keeper.socket).events().catch((): LabEvent[] => [])
   const known = new Map([...readEvents(lab.directory), ...kept].map((event) => [event.id, event]))
@@ -153,10 +154,11 @@ interface FollowOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly onEvent: (event: LabEvent) => void
-  /** Called with the reason each time that the connection to the lab daemon is lost. */
+  /** Called with the reason when the connection to the lab daemon is lost. */
   readonly onLost: (reason: string) => void
 }
 
+/** Pause before a new connection, in milliseconds. */
 const RETRY_MS = 250
 
 /**

@@ -16,7 +16,7 @@ import {
   isBetween,
 } from './active-fault.js'
 import { type NamedProxy, nameProxies, type OpenRoute } from './open-routes.js'
-import { isOneShot, isSameSetting, settingOf, ServerOrders } from './server-fault.js'
+import { isOneShot, isSameSetting, settingOf, ServerFaults } from './server-fault.js'
 import type { WatchedCluster } from './watch.js'
 
 interface Surroundings {
@@ -25,7 +25,7 @@ interface Surroundings {
   readonly clusters: () => readonly WatchedCluster[]
   /** Called for each fault that is set, healed or expired. */
   readonly emit: (event: EventDraft) => void
-  /** True if an earlier daemon of this lab existed, whose faults may still be set. */
+  /** Whether the lab had an earlier daemon, whose faults may still be set on servers. */
   readonly isSuccessor?: boolean
 }
 
@@ -34,18 +34,18 @@ type EndKind = 'fault-healed' | 'fault-expired'
 /** Maximum number of active faults. */
 const FAULTS_MAX = 1000
 
-/** Retry interval for a fault that expired while its server did not respond. */
+/** Retry interval for the removal of an expired fault whose server did not respond, in milliseconds. */
 const HEAL_AGAIN_MS = 1000
 
 /**
  * Owns the active faults of a lab, the timers that remove them, and the link proxies, which the caller has opened. The
- * caller must close the daemon, or the proxies.
+ * caller must close the daemon, which closes the proxies.
  */
 export class LabDaemon {
   readonly #around: Surroundings
   #routes: readonly NamedProxy[]
   readonly #timers = new Map<number, Timer>()
-  readonly #servers: ServerOrders
+  readonly #servers: ServerFaults
   #active: readonly ActiveFault[] = []
   #applied: Promise<void> = Promise.resolve()
   #lastId = 0
@@ -54,22 +54,22 @@ export class LabDaemon {
   constructor(routes: readonly OpenRoute[], around: Surroundings) {
     this.#routes = nameProxies(routes)
     this.#around = around
-    this.#servers = new ServerOrders({ isSuccessor: false, ...around })
+    this.#servers = new ServerFaults({ isSuccessor: false, ...around })
   }
 
   get proxies(): readonly NamedProxy[] {
     return this.#routes
   }
 
-  /** Adds an open proxy. */
+  /** Adds an open proxy that a Toxiproxy client has created. */
   addProxy(name: string, address: string, link: Link): void {
     this.#routes = [...this.#routes, { name, isExtra: true, from: '', to: '', address, port: link.port, link }]
   }
 
-  /** Closes an added proxy and removes its faults. */
+  /** Removes the faults of an added proxy, and closes the proxy. Rejects with LabError `usage` for a proxy of the lab. */
   async removeProxy(name: string): Promise<void> {
     const found = this.#routes.find((route) => route.isExtra && route.name === name)
-    if (!found) throw new LabError('usage', `the proxy ${name} belongs to the lab`)
+    if (!found) throw new LabError('usage', `the proxy ${name} belongs to the lab and cannot be deleted`)
     await this.heal(this.#active.flatMap((one) => (isOfLink(one) && one.at?.proxy === name ? [one.id] : [])))
     this.#routes = this.#routes.filter((route) => route !== found)
     await found.link.close()
@@ -89,7 +89,7 @@ export class LabDaemon {
     return this.#active.filter((one): one is ActiveServerFault => !isOfLink(one) && one.cluster === cluster)
   }
 
-  /** Sets a fault. Rejects with a usage error if the link or cluster does not exist, or with the error of the server. */
+  /** Sets a fault. Rejects with LabError `usage` if the link or cluster does not exist, or with the error of the server. */
   async set(request: FaultRequest): Promise<ActiveFault> {
     if (this.#active.length >= FAULTS_MAX)
       throw new LabError('conflict', `the lab has the maximum of ${FAULTS_MAX} faults; remove some faults first`)
@@ -100,13 +100,13 @@ export class LabDaemon {
       await this.#apply()
       return active
     }
-    return this.#servers.inTurn(fault.cluster, async (server) => {
+    return this.#servers.withLock(fault.cluster, async (server) => {
       await this.#servers.set(server, fault.fault)
       return this.#add(fault, forMs)
     })
   }
 
-  /** Registers a fault after the server has accepted it. A rejected fault gets no number. */
+  /** Registers a fault, and assigns its ID. A fault of a server is registered after the server has accepted it. */
   #add(fault: Omit<ActiveLinkFault, 'id'> | Omit<ActiveServerFault, 'id'>, forMs: number | undefined): ActiveFault {
     const untilMs = forMs === undefined ? undefined : this.#around.clock.now() + forMs
     const active: ActiveFault = { id: ++this.#lastId, ...fault, untilMs }
@@ -119,8 +119,8 @@ export class LabDaemon {
   }
 
   /**
-   * Removes these faults, or all, and returns them. Rejects if the server of a fault does not respond: that fault stays, and
-   * all others are removed.
+   * Removes these faults, or all, and resolves to them. If the server of a fault does not respond, keeps this fault, removes
+   * all others, and rejects.
    */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
     return this.#end(ids, 'fault-healed')
@@ -132,7 +132,7 @@ export class LabDaemon {
    */
   restoreFaults(cluster: string): Promise<void> {
     if (this.#faultsOn(cluster).length === 0 && !this.#servers.inDoubt.has(cluster)) return Promise.resolve()
-    return this.#servers.inTurn(cluster, async (server) => {
+    return this.#servers.withLock(cluster, async (server) => {
       if (this.#servers.inDoubt.has(cluster)) await this.#clear(server).catch(() => undefined)
       const newest = new Map(this.#faultsOn(cluster).map(({ fault }) => [settingOf(fault), fault]))
       for (const fault of newest.values()) await this.#servers.set(server, fault).catch(() => undefined)
@@ -173,7 +173,7 @@ export class LabDaemon {
       // Includes faults that are being set, and unknown faults of servers.
       await this.#servers.settled()
       for (const cluster of this.#servers.inDoubt)
-        await this.#servers.inTurn(cluster, (server) => this.#clear(server)).catch(() => undefined)
+        await this.#servers.withLock(cluster, (server) => this.#clear(server)).catch(() => undefined)
     }
     const chosen = this.#active.filter(({ id }) => ids === undefined || ids.includes(id))
     const links = chosen.filter(isOfLink)
@@ -194,7 +194,7 @@ export class LabDaemon {
 
   /** Removes a fault from a server. If another fault changes the same setting, applies this other fault again. */
   #endOnServer(ended: ActiveServerFault, kind: EndKind): Promise<void> {
-    return this.#servers.inTurn(ended.cluster, async (server) => {
+    return this.#servers.withLock(ended.cluster, async (server) => {
       if (!this.#active.includes(ended)) return
       await this.#servers.end(server, ended.fault)
       this.#forget([ended], kind)

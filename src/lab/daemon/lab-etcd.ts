@@ -8,11 +8,12 @@ import type { EventDraft } from '../events/event.js'
 import type { LabEtcdPlan } from '../model/daemon-record.js'
 import { LabError } from '../model/lab-error.js'
 
-const PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']
+/** Directories of etcd on systems where a restricted PATH does not contain them. */
+const PROGRAM_DIRECTORIES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']
 
-/** Finds etcd. Throws LabError `usage` with the package to install if it is not on this machine. */
+/** Returns the path of the program etcd. Throws LabError `usage` with the package to install if there is none. */
 export const findEtcd = (searchPath: string): string => {
-  const program = findProgram('etcd', [...directoriesOf(searchPath), ...PLACES])
+  const program = findProgram('etcd', [...directoriesOf(searchPath), ...PROGRAM_DIRECTORIES])
   if (program !== undefined) return program
   const fix = 'install it (Debian package: etcd-server), or use --in-process'
   throw new LabError('usage', `clusters with several nodes require the program etcd: ${fix}`)
@@ -28,7 +29,7 @@ interface Surroundings {
   readonly emit: (event: EventDraft) => void
 }
 
-/** Runs the etcd of a lab, and restarts it if it exits. The caller must stop it. */
+/** Runs the etcd of a lab, and restarts the program if it exits. The caller must stop the etcd. */
 export const startLabEtcd = (plan: LabEtcdPlan, { clock, random, emit }: Surroundings): EtcdChild => {
   const { program, dataDir, logFile, ports } = plan
   const peer = urlOf(ports[1])

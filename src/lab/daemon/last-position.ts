@@ -5,9 +5,8 @@ import type { LastPosition } from '../requests/expected-loss.js'
 export const takesDown = (verb: unknown): boolean => ['stop', 'crash', 'pause', 'seal'].includes(String(verb))
 
 /**
- * Returns the position of a DR primary when a command took it down. Undefined if the cluster was not a DR primary, or if a
- * later command started it or restored the lab. Events have the positions, so they are available as long as the lab daemon
- * keeps its events.
+ * Returns the log position of a DR primary when a command took the cluster down. Undefined if the cluster was not a DR primary,
+ * if a later command started the cluster or restored the lab, or if the lab no longer has the event of the command.
  */
 export const findLastPosition = (events: readonly LabEvent[], cluster: string): LastPosition | undefined => {
   const commands = events.filter((event) => event.kind === 'command' && (event.cluster ?? cluster) === cluster)
@@ -20,8 +19,8 @@ export const findLastPosition = (events: readonly LabEvent[], cluster: string): 
 }
 
 /**
- * Returns the last position of a replication set: `findLastPosition` of the cluster of this set that a command took down
- * last.
+ * Returns `findLastPosition` of the cluster that a command took down last, among the primaries of a replication set. `set`: the
+ * ID of the set.
  */
 export const findLastPositionOf = (events: readonly LabEvent[], set: string): LastPosition | undefined => {
   const last = events.findLast(({ details }) => parsePosition(details.position)?.set === set)

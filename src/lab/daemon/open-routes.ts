@@ -4,7 +4,7 @@ import type { Random } from '../../base/random.js'
 import { Link } from '../proxy/link.js'
 import type { NodeProxy, Route } from '../model/routes.js'
 
-/** The listening address of a route, and its proxy. */
+/** A route whose proxy is open. `port`: the port on which the proxy listens. */
 export interface OpenRoute extends Route {
   readonly link: Link
 }
@@ -25,7 +25,7 @@ interface Surroundings {
   readonly isActive?: ((node: string) => boolean) | undefined
 }
 
-/** Opens the proxies. If a port is taken, closes them again and rejects. The caller must close them. */
+/** Opens the proxies. If one cannot listen, closes all of them and rejects. The caller must close the proxies. */
 export const openRoutes = async (routes: readonly Route[], around: Surroundings): Promise<OpenRoute[]> => {
   const results = await Promise.allSettled(routes.map((route) => openRoute(route, around)))
   const opened = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
@@ -39,8 +39,8 @@ const openRoute = async (route: Route, around: Surroundings): Promise<OpenRoute>
   const { isActive = () => false, ...options } = around
   const { port, address, target = address, behind, latencyMs, jitterMs } = route
   const distance = latencyMs ? { ms: latencyMs, ...(jitterMs ? { jitterMs } : {}) } : undefined
-  const where = behind ? activeOf(behind, isActive) : parseHostPort(target)
-  const link = await Link.open({ ...options, port, target: where, distance })
+  const dialed = behind ? activeOf(behind, isActive) : parseHostPort(target)
+  const link = await Link.open({ ...options, port, target: dialed, distance })
   return { ...route, port: link.port, link }
 }
 
@@ -54,7 +54,7 @@ const activeOf = (behind: readonly NodeProxy[], isActive: (node: string) => bool
 
 const ADDRESS_WORDS = ['api', 'cluster'] as const
 
-/** Names proxies. The addresses of a pair of clusters are in a fixed order: API first, then cluster port. */
+/** Names the proxies. For each pair of clusters, `planLinks` plans the API address first, then the cluster address. */
 export const nameProxies = (routes: readonly OpenRoute[]): NamedProxy[] =>
   routes.map((route, index) => {
     const { from, to } = route

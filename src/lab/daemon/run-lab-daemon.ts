@@ -32,7 +32,7 @@ export type HostedVerb = (typeof HOSTED_VERBS)[number]
 
 /** The servers of an in-process lab, as its daemon controls them. */
 export interface ServerHost {
-  /** Runs an action. Does nothing if the state is already reached. Rejects with LabError if the action fails. */
+  /** Runs an action on a server. Does nothing if the server is already in this state. Rejects with LabError on failure. */
   work(name: string, verb: HostedVerb): Promise<void>
 }
 
@@ -49,18 +49,18 @@ export interface LabDaemonConfig {
   readonly clusters: readonly WatchedCluster[]
   /** Port of the Toxiproxy API. Null: disabled. */
   readonly toxiproxyPort: number | null
-  /** Only in an in-process lab. */
+  /** The servers that run in the process of the daemon. Only in an in-process lab. */
   readonly servers?: readonly HostedFiles[]
   /** Makes keys, tokens and faults of an in-process lab reproducible. */
   readonly seed?: string | undefined
-  /** Only in a lab of processes with multi-node clusters. */
+  /** The etcd that the nodes share. Only in a lab of processes with multi-node clusters. */
   readonly etcd?: LabEtcdPlan | undefined
 }
 
 interface Surroundings {
   readonly clock: Clock
   readonly random: Random
-  /** The servers in this process. */
+  /** The servers in this process. Only in an in-process lab. */
   readonly servers?: ServerHost
 }
 
@@ -119,7 +119,9 @@ const serveControl = async (
 ): Promise<Pick<JsonServer, 'close'>> => {
   const streams = new EventStreams(controlled.log)
   const miss = (pathname: string, isKnown: boolean) =>
-    isKnown ? refusal(405, 'unsupported operation') : refusal(404, `there is no ${pathname}`)
+    isKnown
+      ? refusal(405, 'unsupported operation')
+      : refusal(404, `there is no path ${pathname}; GET / lists the paths`)
   const service = { routes: routesOf(controlled, streams), miss, refuse }
   const server = await (typeof socket === 'number'
     ? serveJson({ ...service, guard: requireNoPage }, { port: socket, host })
@@ -162,7 +164,8 @@ const routesOf = ({ daemon, log, toxiproxy, servers }: Controlled, streams: Even
    */
   'GET /events': ({ query, response }) => {
     const after = Number(query.get('after') ?? 0)
-    if (!Number.isSafeInteger(after) || after < 0) throw new LabError('usage', '"after" must be the number of an event')
+    if (!Number.isSafeInteger(after) || after < 0)
+      throw new LabError('usage', '"after" must be the ID of an event, or 0')
     if (!query.has('follow')) return ok({ events: log.after(after).map(({ line }) => JSON.parse(line) as unknown) })
     streams.add(response, after)
     return undefined
@@ -174,7 +177,7 @@ const routesOf = ({ daemon, log, toxiproxy, servers }: Controlled, streams: Even
   'POST /toxiproxy': async ({ request }) => {
     const { port = null } = ((await readJson(request)) ?? {}) as { port?: unknown }
     if (port !== null && !(Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535))
-      throw new LabError('usage', '"port" must be a port or null')
+      throw new LabError('usage', '"port" must be a number from 0 to 65535, or null')
     await toxiproxy.listenOn(port as number | null)
     return ok({ port: toxiproxy.port })
   },
@@ -192,11 +195,11 @@ const routesOf = ({ daemon, log, toxiproxy, servers }: Controlled, streams: Even
 
 const parseDraft = (value: unknown): EventDraft => {
   const { kind, cluster, details, command } = (value ?? {}) as Partial<EventDraft>
-  const isForm =
+  const isDraft =
     isEventKind(kind) &&
     typeof details === 'object' &&
     details !== null &&
     [cluster, command].every((text) => text === undefined || typeof text === 'string')
-  if (!isForm) throw new LabError('usage', 'the body is not an event')
+  if (!isDraft) throw new LabError('usage', 'the body is not an event: specify an object with "kind" and "details"')
   return { kind, details, ...(cluster === undefined ? {} : { cluster }), ...(command === undefined ? {} : { command }) }
 }

@@ -23,18 +23,19 @@ export type ServerFault =
   /** Expires the activation token that was issued for this secondary. */
   | { readonly name: 'expire-token'; readonly id: string; readonly kind?: Kind | undefined }
 
-const ANSWER_MS = 3000
+const TIMEOUT_MS = 3000
 
-interface Order {
+/** A request to a lab endpoint of a server. */
+interface FaultCall {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
 }
 
 interface Actions<Fault> {
-  /** Alternative requests: only the server knows which of them applies. */
-  readonly set: (fault: Fault) => readonly Order[]
-  /** Absent if the fault acts once and cannot be undone. */
-  readonly end?: (fault: Fault) => Order
+  /** The request that sets the fault, or one request for each kind of replication, of which the server accepts one. */
+  readonly set: (fault: Fault) => readonly FaultCall[]
+  /** The request that removes the fault. Absent if the fault acts once and cannot be undone. */
+  readonly end?: (fault: Fault) => FaultCall
   /** Describes the fault: `clock +300 s`, `disk slow, 200 ms per write`. */
   readonly describe: (fault: Fault) => string
 }
@@ -75,37 +76,37 @@ export const isOneShot = (fault: ServerFault): boolean => actionsOf(fault).end =
 
 export const describeServerFault = (fault: ServerFault): string => actionsOf(fault).describe(fault)
 
-/** Returns the setting that a fault changes. Of two faults of the same setting, the newer applies. */
+/** Returns the setting of the server that a fault changes. Of two faults that change the same setting, the newer applies. */
 export const settingOf = (fault: ServerFault): string =>
   fault.name === 'hold-state' ? `${fault.name} ${fault.state} ${fault.kind ?? ''}` : fault.name
 
-/** Whether removing one fault affects the other. */
+/** Whether the removal of one fault also removes the effect of the other fault. */
 export const isSameSetting = (one: ServerFault, other: ServerFault): boolean => {
   if (one.name !== 'hold-state' || other.name !== 'hold-state') return one.name === other.name
   return one.state === other.state && (one.kind === other.kind || !one.kind || !other.kind)
 }
 
-interface ServerOrdersOptions {
+interface ServerFaultsOptions {
   readonly clusters: () => readonly WatchedCluster[]
-  /** True if an earlier daemon may have set faults that this daemon does not know. */
+  /** Whether an earlier daemon may have set faults that this daemon does not know. */
   readonly isSuccessor: boolean
 }
 
 /**
- * Sends fault requests to servers, one at a time per server. A request without response may still take effect, for example
- * after a suspended process resumes. Such a server is in doubt until all its faults are cleared.
+ * Sets and removes faults of servers, with one request at a time per server. A request without a response may still take
+ * effect, for example after a suspended process resumes. Such a server is in doubt until all its faults are cleared.
  */
-export class ServerOrders {
+export class ServerFaults {
   readonly #clusters: () => readonly WatchedCluster[]
-  readonly #turns = new KeyedLock()
+  readonly #locks = new KeyedLock()
   readonly #inDoubt: Set<string>
 
-  constructor({ clusters, isSuccessor }: ServerOrdersOptions) {
+  constructor({ clusters, isSuccessor }: ServerFaultsOptions) {
     this.#clusters = clusters
     this.#inDoubt = new Set(isSuccessor ? clusters().map(({ name }) => name) : [])
   }
 
-  /** Returns a cluster. Throws a usage error if it does not exist. */
+  /** Returns a cluster or node. Throws LabError `usage` with the existing names if there is none. */
   require(cluster: string): WatchedCluster {
     const clusters = this.#clusters()
     const found = clusters.find(({ name }) => name === cluster)
@@ -120,20 +121,20 @@ export class ServerOrders {
    * Runs work under the lock of a server, so that its faults and their record change together. Without the lock, a waiting
    * request could set a healed fault again.
    */
-  async inTurn<T>(cluster: string, work: (server: WatchedCluster) => Promise<T>): Promise<T> {
+  async withLock<T>(cluster: string, work: (server: WatchedCluster) => Promise<T>): Promise<T> {
     const server = this.require(cluster)
-    return this.#turns.run(cluster, () => work(server))
+    return this.#locks.run(cluster, () => work(server))
   }
 
   /** Resolves when no request to any server is in progress. */
   async settled(): Promise<void> {
-    await Promise.all(this.#clusters().map(({ name }) => this.#turns.run(name, () => undefined)))
+    await Promise.all(this.#clusters().map(({ name }) => this.#locks.run(name, () => undefined)))
   }
 
-  /** Sets a fault, under the lock. Rejects with the error of the server, or with `remote` if it does not respond. */
+  /** Sets a fault, under the lock. Rejects with the error of the server, or with LabError `remote` if it does not respond. */
   async set(server: WatchedCluster, fault: ServerFault): Promise<void> {
     try {
-      await order(server, actionsOf(fault).set(fault))
+      await send(server, actionsOf(fault).set(fault))
     } catch (error) {
       const isAnswered = !(error instanceof LabError) || error.cause === undefined
       if (!isAnswered && !isRefused(error)) this.#inDoubt.add(server.name)
@@ -148,7 +149,7 @@ export class ServerOrders {
   /** Removes a fault, under the lock. Succeeds if the server is not running, since a stopped server has no faults. */
   async end(server: WatchedCluster, fault: ServerFault): Promise<void> {
     try {
-      await orderEnd(server, fault)
+      await sendEnd(server, fault)
     } catch (error) {
       if (!(error instanceof LabError && isRefused(error))) throw error
     }
@@ -162,15 +163,15 @@ export class ServerOrders {
     const { json: faults } = await call(server, 'faults')
     const { json: held } = await call(server, 'states')
     const found = [...faultsIn(faults), ...statesIn(held)]
-    for (const fault of found) await orderEnd(server, fault)
+    for (const fault of found) await sendEnd(server, fault)
     this.#inDoubt.delete(server.name)
     return found.map(describeServerFault)
   }
 }
 
-const orderEnd = async (server: WatchedCluster, fault: ServerFault): Promise<void> => {
+const sendEnd = async (server: WatchedCluster, fault: ServerFault): Promise<void> => {
   const ended = actionsOf(fault).end?.(fault)
-  if (ended) await order(server, [ended])
+  if (ended) await send(server, [ended])
 }
 
 const faultsIn = ({ skew_ms: ms, disk }: Answer['json']): ServerFault[] => {
@@ -189,14 +190,14 @@ const statesIn = ({ states }: Answer['json']): ServerFault[] =>
     kind,
   }))
 
-/** Sends alternative requests until the server accepts one. Only the server knows which kind of replication applies. */
-const order = async (server: WatchedCluster, orders: readonly Order[]): Promise<void> => {
+/** Sends alternative requests until the server accepts one. Rejects with the error of the first if it accepts none. */
+const send = async (server: WatchedCluster, alternatives: readonly FaultCall[]): Promise<void> => {
   let refusal: LabError | undefined
-  for (const { path, body } of orders) {
+  for (const { path, body } of alternatives) {
     const answer = await call(server, path, body)
     if (answer.status < 300) return
     const reason = textsOfJson(answer.json.errors).join('; ') || `status ${answer.status}`
-    const text = `${server.apiAddress} has no lab endpoints: its setting lab_api is off`
+    const text = `${server.apiAddress} has no lab endpoints: set lab_api = true in the stanza "understudy" of its configuration`
     refusal ??= new LabError(answer.status === 400 ? 'usage' : 'remote', answer.status === 404 ? text : reason)
   }
   if (refusal) throw refusal
@@ -206,16 +207,16 @@ const order = async (server: WatchedCluster, orders: readonly Order[]): Promise<
 const call = async (
   { name, apiAddress, labApiToken }: WatchedCluster,
   path: string,
-  body?: Order['body'],
+  body?: FaultCall['body'],
 ): Promise<Answer> => {
   const method = body ? 'POST' : 'GET'
   const url = `${apiAddress}/_understudy/v1/${path}`
   const headers: Record<string, string> = labApiToken === undefined ? {} : { 'X-Understudy-Token': labApiToken }
   try {
-    return await ask({ method, url, body, headers, timeoutMs: ANSWER_MS })
+    return await ask({ method, url, body, headers, timeoutMs: TIMEOUT_MS })
   } catch (error) {
     const reason = messageOf(error)
-    const text = `${describeServer(name)} does not respond at ${apiAddress}, which this operation requires: ${reason}`
+    const text = `${describeServer(name)} does not respond at ${apiAddress}, but this operation requires a response: ${reason}`
     throw new LabError('remote', text, { cause: error })
   }
 }

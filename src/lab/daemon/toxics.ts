@@ -1,3 +1,4 @@
+import { pairOf } from '../model/routes.js'
 import type { Direction } from '../proxy/direction.js'
 import {
   boundsOf,
@@ -8,7 +9,7 @@ import {
   numbersOf,
   TOXIC_NAMES,
 } from '../proxy/link-faults.js'
-import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, meetsDirection } from './active-fault.js'
+import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, affectsDirection } from './active-fault.js'
 import type { NamedProxy } from './open-routes.js'
 
 /** An error with the message and HTTP status of Toxiproxy. */
@@ -36,7 +37,7 @@ export interface Toxic {
 const defaultsOf = (type: FaultName): Readonly<Record<string, number>> =>
   Object.fromEntries(LINK_FAULTS[type].fields.map(({ toxic }) => [toxic, 0]))
 
-/** Returns the toxic of a fault, or undefined if there is no equivalent. The toxic of a link fault is named by its ID. */
+/** Returns the toxic of a fault. Undefined if Toxiproxy has none. If no Toxiproxy client set the fault, its ID is the name. */
 export const toToxic = ({ id, fault, at }: ActiveLinkFault, direction: Direction): Toxic | undefined => {
   const type = TOXIC_NAMES.find((name) => name === fault.name)
   if (!type) return undefined
@@ -49,7 +50,7 @@ export const toToxic = ({ id, fault, at }: ActiveLinkFault, direction: Direction
   return { attributes: Object.fromEntries(attributes), name, type, stream, toxicity: at?.toxicity ?? 1 }
 }
 
-/** Parses a toxic. Missing values get the defaults of Toxiproxy, or those of `known` in an update. */
+/** Parses a toxic. Missing values get the defaults of Toxiproxy, or in an update the values of the toxic `known`. */
 export const parseToxic = (value: Readonly<Record<string, unknown>>, known?: Toxic): Toxic => {
   const type = known?.type ?? TOXIC_NAMES.find((name) => name === value.type)
   if (!type) throw new ToxiproxyError(400, 'invalid toxic type')
@@ -85,17 +86,17 @@ export const toLinkFault = ({ type, attributes }: Toxic): LinkFault =>
 type LinkProxy = Pick<NamedProxy, 'name' | 'from' | 'to' | 'fromNode' | 'toNode'>
 
 /**
- * Formats the number of faults of each link as Prometheus metrics. The label of a link between clusters or nodes is its two
- * ends. The label of a proxy that a client has added is its name. Hidden faults do not count.
+ * Formats the number of faults of each link as Prometheus metrics, without hidden faults. The label of a link is the pair of
+ * its clusters or nodes. The label of a proxy that a client has added is the name of the proxy.
  */
 export const linkMetrics = (proxies: readonly LinkProxy[], active: readonly ActiveFault[]): string => {
   const faults = active.filter(isOfLink).filter(isShown)
   const met = new Map<string, Set<number>>()
   for (const proxy of proxies) {
-    const link = linkOf(proxy)
+    const link = proxy.from === '' ? proxy.name : pairOf(proxy)
     const ids = met.get(link) ?? new Set()
     for (const fault of faults)
-      if (meetsDirection(fault, proxy, 'up') || meetsDirection(fault, proxy, 'down')) ids.add(fault.id)
+      if (affectsDirection(fault, proxy, 'up') || affectsDirection(fault, proxy, 'down')) ids.add(fault.id)
     met.set(link, ids)
   }
   const rows = [...met].sort(([one], [other]) => (one < other ? -1 : 1))
@@ -105,12 +106,6 @@ export const linkMetrics = (proxies: readonly LinkProxy[], active: readonly Acti
     ...rows.map(([link, ids]) => `understudy_link_faults_active{link="${labelOf(link)}"} ${ids.size}`),
     '',
   ].join('\n')
-}
-
-const linkOf = ({ name, from, to, fromNode, toNode }: LinkProxy): string => {
-  if (from === '') return name
-  const ends = from === to ? [fromNode ?? from, toNode ?? to] : [from, to]
-  return ends.sort().join('-')
 }
 
 const labelOf = (label: string): string => label.replace(/[\\"\n]/g, (one) => (one === '\n' ? '\\n' : `\\${one}`))

@@ -4,7 +4,7 @@ import { parseHostPort } from '../../base/network.js'
 import { type Direction, DIRECTIONS } from '../proxy/direction.js'
 import { Link, type LinkOptions } from '../proxy/link.js'
 import type { LinkFault } from '../proxy/link-faults.js'
-import { type ActiveFault, type ActiveLinkFault, downsOf, isOfLink, isShown, meetsDirection } from './active-fault.js'
+import { type ActiveFault, type ActiveLinkFault, downsOf, isOfLink, isShown, affectsDirection } from './active-fault.js'
 import type { LabDaemon } from './lab-daemon.js'
 import type { NamedProxy } from './open-routes.js'
 import { badRequest, linkMetrics, parseToxic, toLinkFault, toToxic, type Toxic, ToxiproxyError } from './toxics.js'
@@ -91,7 +91,7 @@ export class Proxies {
     await this.#daemon.removeProxy(name)
   }
 
-  /** Creates proxies in order. If one fails, keeps those before it and throws. */
+  /** Creates or updates proxies in order. Rejects at the first failure, and keeps the proxies before it. */
   async populate(all: readonly Given[]): Promise<readonly ShownProxy[]> {
     const populated: ShownProxy[] = []
     for (const given of all) {
@@ -102,6 +102,7 @@ export class Proxies {
     return populated
   }
 
+  /** Enables all proxies and removes all toxics, as Toxiproxy does. Other faults stay. */
   async reset(): Promise<void> {
     await this.#daemon.heal(this.#daemon.active.filter(isToxic).map(({ id }) => id))
   }
@@ -151,16 +152,16 @@ export class Proxies {
       listen: `127.0.0.1:${proxy.port}`,
       upstream: proxy.address,
       enabled: downsOf(this.#daemon.active, proxy).length === 0,
-      toxics: this.#met(proxy).map(({ toxic }) => toxic),
+      toxics: this.#affecting(proxy).map(({ toxic }) => toxic),
     }
   }
 
-  #met(proxy: NamedProxy): { readonly active: ActiveLinkFault; readonly toxic: Toxic }[] {
+  #affecting(proxy: NamedProxy): { readonly active: ActiveLinkFault; readonly toxic: Toxic }[] {
     return this.#daemon.active
       .filter(isShown)
       .filter(isOfLink)
       .flatMap((active) =>
-        DIRECTIONS.filter((direction) => meetsDirection(active, proxy, direction)).flatMap((direction) => {
+        DIRECTIONS.filter((direction) => affectsDirection(active, proxy, direction)).flatMap((direction) => {
           const toxic = toToxic(active, direction)
           return toxic ? [{ active, toxic }] : []
         }),
@@ -168,7 +169,7 @@ export class Proxies {
   }
 
   #faultsCalled(proxy: NamedProxy, name: string): ActiveLinkFault[] {
-    return this.#met(proxy)
+    return this.#affecting(proxy)
       .filter(({ toxic }) => toxic.name === name)
       .map(({ active }) => active)
   }
@@ -202,7 +203,7 @@ export class Proxies {
   }
 }
 
-/** Returns true if Toxiproxy has an equivalent. Partitions and held states have none. */
+/** Whether Toxiproxy has an equivalent of the fault. It has none of partitions, held links and faults of servers. */
 const isToxic = (active: ActiveFault): boolean =>
   isOfLink(active) && (active.fault.name === 'down' || toToxic(active, 'up') !== undefined)
 
@@ -221,7 +222,7 @@ const targetOf = (upstream: string): { host: string; port: number } => {
 
 const LOCAL_HOSTS: readonly string[] = ['', 'localhost', '127.0.0.1', '0.0.0.0', '[::]', '[::1]', '::']
 
-/** Returns the port. Proxies listen on 127.0.0.1 only: other hosts are rejected. Without a port, chooses a free one. */
+/** Returns the port of a `listen` address. 0: any free port. Rejects other hosts, because proxies listen on 127.0.0.1 only. */
 const portOf = (listen: string): number => {
   if (listen === '') return 0
   const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(listen) ?? []

@@ -20,18 +20,20 @@ interface WatchOptions {
   readonly clusters: readonly WatchedCluster[]
   readonly clock: Clock
   readonly emit: (event: EventDraft) => void
-  /** Called after each successful check of a server. */
+  /** Called after each check to which a server responds. */
   readonly onSeen?: ((cluster: string) => Promise<void>) | undefined
 }
 
+/** Pause between two checks of a cluster, in milliseconds. */
 const PAUSE_MS = 1000
+/** Time without a response after which the process counts as silent, in milliseconds. */
 const SILENT_AFTER_MS = 1000
-/** Timeout of a check. A server that does not respond gets no second request before this timeout. */
+/** Timeout of a check, in milliseconds. A server that does not respond gets no second request before this timeout. */
 const GIVEN_UP_AFTER_MS = 60_000
 
 /**
- * Checks each cluster independently about once per second and reports changes. Sends one request at a time, so a resumed
- * server has no queue of requests, and the daemon notices the resumption at once.
+ * Checks each cluster independently, about once per second, and reports changes. Sends one request at a time, so a server that
+ * resumes has only one request to respond to, and the daemon notices the resumption at once.
  */
 export class Watch {
   readonly #options: WatchOptions
@@ -93,12 +95,12 @@ export class Watch {
 
   async #ask({ apiAddress }: WatchedCluster): Promise<Observation> {
     const headers = { [OBSERVER_HEADER]: 'true' }
-    const question = { method: 'GET', headers, timeoutMs: GIVEN_UP_AFTER_MS, agent: this.#agent } as const
-    const health = await ask({ ...question, url: `${apiAddress}/v1/sys/health` })
+    const common = { method: 'GET', headers, timeoutMs: GIVEN_UP_AFTER_MS, agent: this.#agent } as const
+    const health = await ask({ ...common, url: `${apiAddress}/v1/sys/health` })
     const { initialized, sealed, standby } = health.json
     if (typeof initialized !== 'boolean' || typeof sealed !== 'boolean') return { process: 'running' }
     if (!initialized || sealed) return { process: 'running', seal: initialized ? 'sealed' : 'uninitialised' }
-    const status = await ask({ ...question, url: `${apiAddress}/v1/sys/replication/status` })
+    const status = await ask({ ...common, url: `${apiAddress}/v1/sys/replication/status` })
     const node = standby === true ? 'standby' : 'active'
     return { process: 'running', seal: 'unsealed', node, roles: rolesIn(status.json) }
   }
@@ -116,21 +118,22 @@ const toObserved = ({ mode, state, connectionState }: ReplicationStatus): Observ
   state: mode === 'secondary' ? `${state}, ${connectionState}` : '',
 })
 
+/** The response of a cluster. `json` is empty if the body is not a JSON object. */
 export interface Answer {
   readonly status: number
   readonly json: Record<string, unknown>
 }
 
-interface Question extends Pick<HttpCall, 'url' | 'headers' | 'timeoutMs' | 'agent'> {
+interface ClusterRequest extends Pick<HttpCall, 'url' | 'headers' | 'timeoutMs' | 'agent'> {
   readonly method: 'GET' | 'POST'
   readonly body?: unknown
 }
 
 /**
- * Sends one request to a cluster without a Vault token. The lab daemon runs as long as its lab, so it does not load the
- * complete API client. Does not verify certificates: the port alone identifies a cluster.
+ * Sends one request to a cluster without a Vault token. Does not use the API client, because the lab daemon runs as long as its
+ * lab and should use little memory. Does not verify certificates: the port alone identifies a cluster.
  */
-export const ask = async ({ method, url, body, headers, timeoutMs, agent }: Question): Promise<Answer> => {
+export const ask = async ({ method, url, body, headers, timeoutMs, agent }: ClusterRequest): Promise<Answer> => {
   const isTls = url.startsWith('https:')
   const { status, bytes } = await callHttp({
     method,
@@ -159,7 +162,7 @@ export interface ObservedRole {
   readonly state: string
 }
 
-/** The last known state of a cluster. Parts never reported are absent. */
+/** The last known state of a cluster. Absent properties were never reported. */
 export interface Observation {
   readonly process: ProcessState
   readonly seal?: SealState | undefined
@@ -168,7 +171,7 @@ export interface Observation {
   readonly roles?: Readonly<Record<Kind, ObservedRole>> | undefined
 }
 
-/** Returns the new state of a cluster. Parts that it does not report keep their previous value. */
+/** Returns the new state of a cluster. Properties that the cluster does not report now keep their previous value. */
 export const mergeObservation = (before: Observation | undefined, now: Observation): Observation => ({
   process: now.process,
   seal: now.seal ?? before?.seal,
@@ -179,7 +182,7 @@ export const mergeObservation = (before: Observation | undefined, now: Observati
 /** The role of a cluster that was seen before, but has not reported its roles yet. */
 const UNKNOWN: ObservedRole = { mode: 'unknown', state: '' }
 
-/** Returns the events between two observations of a cluster. Only roles cause an event without a previous value. */
+/** Returns the events of changes between two observations. A first value is no change, except for a role. */
 export const changesBetween = (cluster: string, before: Observation, after: Observation): EventDraft[] => {
   const changed = (
     kind: EventKind,

@@ -5,21 +5,22 @@ import { LabError } from '../model/lab-error.js'
 import { askStatus, generateRoot } from '../requests/replication.js'
 import { isFollower } from '../requests/replication-status.js'
 
-/** Settings for a client of one cluster. Without a token if the cluster does not serve clients. */
+/** Settings for a client of one cluster. */
 export interface ClientEnvironment {
   readonly cluster: string
   readonly address: string
-  /** The CA file of the address, unless a public CA signed its certificate. */
+  /** The CA file that verifies the server. Undefined without TLS, or if a public CA signed its certificate. */
   readonly caFile: string | undefined
+  /** Undefined if the cluster accepts no token, for example as a DR secondary. */
   readonly token: string | undefined
-  /** Why there is no token. */
+  /** The reason why there is no token. */
   readonly note: string | undefined
 }
 
 export const ROLES = ['dr-primary', 'dr-secondary', 'performance-primary', 'performance-secondary'] as const
 export type Role = (typeof ROLES)[number]
 
-const ANSWER_MS = 2000
+const TIMEOUT_MS = 2000
 
 /** Key shares that together unseal a cluster. */
 export type Shares = Pick<ClusterKeys, 'unsealKeys' | 'threshold'>
@@ -27,11 +28,11 @@ export type Shares = Pick<ClusterKeys, 'unsealKeys' | 'threshold'>
 /** Returns the key shares to try on a cluster: its own, then those of clusters from which it may have replicated. */
 export const sharesToTry = <T extends Shares>(own: T, others: Iterable<T>): T[] => {
   const sets = [own, ...others].filter(({ unsealKeys }) => unsealKeys.length > 0)
-  const isSame = (one: T, other: T) => one.unsealKeys.join() === other.unsealKeys.join()
-  return sets.filter((set, at) => at === sets.findIndex((one) => isSame(one, set)))
+  const textOf = ({ unsealKeys }: T) => unsealKeys.join()
+  return sets.filter((set, index) => index === sets.findIndex((earlier) => textOf(earlier) === textOf(set)))
 }
 
-/** Returns the root tokens to try on a cluster: its own, then others. A promoted cluster has those of its former primary. */
+/** Returns the root tokens to try on a cluster. A promoted cluster accepts the tokens of its former primary. */
 export const tokensToTry = (own: Pick<ClusterKeys, 'rootToken'>, others: Iterable<typeof own>): string[] => {
   const tokens = [own, ...others].map(({ rootToken }) => rootToken)
   return [...new Set(tokens.filter((token) => token !== ''))]
@@ -61,10 +62,10 @@ export const findByRole = async <T extends ClusterAccess>(
 }
 
 /**
- * Asks the cluster for its current role, because the valid tokens depend on it. Tries the tokens of other clusters, which may
- * be valid after a failover, and then generates a token from the keys of the lab. `onToken` receives a new token. `node`: the
- * node whose address is returned. The role still comes from `cluster`, because the node may be partitioned from the active
- * node. Rejects with ApiError if the cluster cannot respond, for example while it restarts.
+ * Asks the cluster for its current role, because the valid tokens depend on the role. Tries the tokens of other clusters, which
+ * may be valid after a failover, and then generates a token from the keys of the lab. `onToken` receives a generated token.
+ * `node`: the node whose address is returned. The role still comes from `cluster`, because the node may be partitioned from the
+ * active node. Rejects with ApiError if the cluster cannot respond, for example while it restarts.
  */
 export const environmentOf = async (
   lab: LabAccess,
@@ -74,44 +75,45 @@ export const environmentOf = async (
 ): Promise<ClientEnvironment> => {
   const { name, caFile } = cluster
   const base = { cluster: name, address: (node ?? cluster).apiAddress, caFile, token: undefined, note: undefined }
-  const askNode = (client: ApiClient) => whyClosed(client, node?.name ?? name)
-  const off = node && (await withAnonymousClient({ ...cluster, apiAddress: node.apiAddress }, askNode, ANSWER_MS))
-  if (off !== undefined) return { ...base, note: off }
+  const askNode = (client: ApiClient) => findClosedReason(client, node?.name ?? name)
+  const nodeClosed =
+    node && (await withAnonymousClient({ ...cluster, apiAddress: node.apiAddress }, askNode, TIMEOUT_MS))
+  if (nodeClosed !== undefined) return { ...base, note: nodeClosed }
   const find = async (client: ApiClient): Promise<ClientEnvironment> => {
-    const closed = await whyClosed(client, name)
+    const closed = await findClosedReason(client, name)
     if (closed !== undefined) return { ...base, note: closed }
     if (isFollower(await askStatus(client, 'dr')))
       return { ...base, note: `${name} is a DR secondary: it accepts no token until it is promoted` }
-    let unknown: ApiError | undefined
+    let failure: ApiError | undefined
     for (const token of tokensToTry(cluster, lab.clusters)) {
       const path = 'auth/token/lookup-self'
       const answer = await client.send('GET', path, { token })
       if (answer.status === 200) return { ...base, token }
-      if (answer.status >= 500) unknown = new ApiError('GET', client.urlOf(path), answer.status, errorsOf(answer))
+      if (answer.status >= 500) failure = new ApiError('GET', client.urlOf(path), answer.status, errorsOf(answer))
     }
     const token = await makeToken(client, lab, cluster)
-    if (token === undefined && unknown) throw unknown
+    if (token === undefined && failure) throw failure
     if (token === undefined) return { ...base, note: noKeys(cluster) }
     onToken(token)
     return { ...base, token }
   }
-  return withAnonymousClient(cluster, find, ANSWER_MS)
+  return withAnonymousClient(cluster, find, TIMEOUT_MS)
 }
 
-/** Returns why a cluster does not serve clients, or undefined if it may. */
-const whyClosed = async (client: ApiClient, name: string): Promise<string | undefined> => {
+/** Returns the reason why a server serves no clients. Undefined if it is unsealed. */
+const findClosedReason = async (client: ApiClient, name: string): Promise<string | undefined> => {
   const { json } = await client.send('GET', 'sys/health')
   if (json?.initialized !== true) return `${name} is not initialized`
   return json.sealed === true ? `${name} is sealed: it accepts no token until it is unsealed` : undefined
 }
 
 const modeOf = (cluster: ClusterAccess, kind: Kind): Promise<string> =>
-  withAnonymousClient(cluster, (client) => askStatus(client, kind), ANSWER_MS).then(
+  withAnonymousClient(cluster, (client) => askStatus(client, kind), TIMEOUT_MS).then(
     ({ mode }) => mode,
     () => 'unknown',
   )
 
-/** Generates a root token from key shares of the lab. Undefined if none of them unseals the cluster. */
+/** Generates a root token from key shares of the lab. Undefined if the cluster rejects all of them. */
 const makeToken = async (client: ApiClient, lab: LabAccess, cluster: ClusterAccess): Promise<string | undefined> => {
   for (const { unsealKeys, threshold } of sharesToTry(cluster, lab.clusters)) {
     try {

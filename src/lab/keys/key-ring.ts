@@ -8,7 +8,7 @@ import { askStatuses } from '../requests/replication.js'
 import { isFollower, type ReplicationStatuses } from '../requests/replication-status.js'
 import { waitFor } from '../requests/wait.js'
 
-/** A cluster whose keys are stored here. */
+/** A cluster whose keys the key ring stores. */
 export interface KeyOwner extends Pick<ClusterAccess, 'name' | 'apiAddress' | 'nodeAddresses' | 'caFile'> {
   readonly clusterAddress: string
   /** The addresses of all nodes, if there are several. */
@@ -17,24 +17,26 @@ export interface KeyOwner extends Pick<ClusterAccess, 'name' | 'apiAddress' | 'n
   readonly anonymous: ApiClient
 }
 
-interface Holding extends ClusterKeys {
-  /** Whether the token was valid at the last check. A token of an earlier role may be valid elsewhere. */
+interface StoredKeys extends ClusterKeys {
+  /** Whether the token was valid at the last check. An invalid token may still be valid on another cluster. */
   readonly isCurrent: boolean
 }
 
-/** Time in which a server that changes its role cannot generate a token. */
+/** Maximum time of a role change, in milliseconds. During a role change, a server cannot generate a token. */
 const SETTLING_MS = 3000
+/** The paths of requests that change a replication role, and with it the valid keys. */
 const CHANGES_KEYS = /^sys\/replication\/(?:(?:dr|performance)\/)?(?:primary|secondary)\/(?!secondary-token)[\w-]+$/
 
 /**
- * The key shares and root token that are valid on each cluster now. A secondary gets the shares of its primary, and a
- * promoted cluster also the tokens. Roles can change, so the key ring asks the servers if a token is missing or rejected.
+ * The key shares and root token that are valid on each cluster now. A secondary unseals with the shares of its primary, and
+ * accepts the tokens of this primary after a promotion. If a token is missing or rejected, the key ring asks the servers for
+ * their roles.
  */
 export class KeyRing {
   readonly #owners: () => readonly KeyOwner[]
   readonly #clock: Clock
   readonly #exchange: Exchange | undefined
-  readonly #holdings = new Map<string, Holding>()
+  readonly #stored = new Map<string, StoredKeys>()
   /** All shares that were ever used, because a cluster still has its earlier shares after a failed join. */
   readonly #shares = new Map<string, Shares>()
   readonly #searches = new Map<string, Promise<string | undefined>>()
@@ -46,17 +48,17 @@ export class KeyRing {
     this.#clock = clock
   }
 
-  /** Returns the last known keys. The token is empty if none is valid, as on a DR secondary. */
+  /** Returns the last known keys of a cluster. The token is empty if none is valid, as on a DR secondary. */
   keysOf(name: string): ClusterKeys {
-    const { rootToken, unsealKeys, threshold, isCurrent } = this.#holdingOf(name)
+    const { rootToken, unsealKeys, threshold, isCurrent } = this.#storedKeysOf(name)
     return { rootToken: isCurrent ? rootToken : '', unsealKeys, threshold }
   }
 
-  /** Changes the given keys only. */
+  /** Stores keys of a cluster. Absent fields do not change. */
   set(name: string, { rootToken, unsealKeys, threshold }: Partial<ClusterKeys>): void {
-    const known = this.#holdingOf(name)
+    const known = this.#storedKeysOf(name)
     if (unsealKeys?.length) this.#shares.set(unsealKeys.join(), { unsealKeys, threshold: threshold ?? known.threshold })
-    this.#holdings.set(name, {
+    this.#stored.set(name, {
       rootToken: rootToken ?? known.rootToken,
       unsealKeys: unsealKeys ?? known.unsealKeys,
       threshold: threshold ?? known.threshold,
@@ -64,10 +66,10 @@ export class KeyRing {
     })
   }
 
-  /** Returns the clusters with all known keys, as operations need them. */
+  /** Returns the clusters with all stored keys. Includes invalid tokens, because another cluster may accept them. */
   access(): readonly ClusterAccess[] {
     return this.#owners().map(({ name, apiAddress, nodeAddresses, caFile }): ClusterAccess => {
-      const { rootToken, unsealKeys, threshold } = this.#holdingOf(name)
+      const { rootToken, unsealKeys, threshold } = this.#storedKeysOf(name)
       const exchange = this.#exchange
       return { name, apiAddress, nodeAddresses, caFile, exchange, rootToken, unsealKeys, threshold }
     })
@@ -93,7 +95,7 @@ export class KeyRing {
     })
   }
 
-  /** Asks every running cluster for its primary after a role change. The cluster then has the keys of this primary. */
+  /** Asks each running cluster for its primary, and stores the key shares of this primary for the cluster. */
   async follow(): Promise<void> {
     const roles = new Map<string, ReplicationStatuses>()
     await Promise.all(
@@ -114,17 +116,17 @@ export class KeyRing {
     await Promise.all(open.map((owner) => this.#findOnce(owner.name, () => this.#search(owner))))
   }
 
-  /** Handles a request through a client of the lab that may have changed the replication roles. */
+  /** Updates the keys after a successful request to a cluster, if requests to this path change replication roles. */
   async noteCall(name: string, path: string): Promise<void> {
     if (!CHANGES_KEYS.test(path)) return
-    const holding = this.#holdingOf(name)
-    this.#holdings.set(name, { ...holding, isCurrent: false })
+    const stored = this.#storedKeysOf(name)
+    this.#stored.set(name, { ...stored, isCurrent: false })
     await this.follow()
   }
 
   /** Returns the key shares to try when unsealing a cluster: its own, then all that were ever used in the lab. */
   candidatesFor(name: string): readonly Shares[] {
-    return sharesToTry<Shares>(this.#holdingOf(name), this.#shares.values())
+    return sharesToTry<Shares>(this.#storedKeysOf(name), this.#shares.values())
   }
 
   /** Joins concurrent calls, because two root token generations at once would interfere. */
@@ -136,6 +138,7 @@ export class KeyRing {
     return search
   }
 
+  /** Searches for a valid token until the cluster has completed a role change. Undefined if there is none. */
   async #search({ name, anonymous, isRunning }: KeyOwner): Promise<string | undefined> {
     if (!isRunning) return undefined
     let token: string | undefined
@@ -149,22 +152,23 @@ export class KeyRing {
       return (await servesTokens(anonymous)) ? found.note : undefined
     }
     await waitFor(this.#clock, `a token of ${name}`, look, SETTLING_MS).catch(() => undefined)
-    const holding = this.#holdingOf(name)
-    this.#holdings.set(name, { ...holding, rootToken: token ?? holding.rootToken, isCurrent: token !== undefined })
+    const stored = this.#storedKeysOf(name)
+    this.#stored.set(name, { ...stored, rootToken: token ?? stored.rootToken, isCurrent: token !== undefined })
     return token
   }
 
+  /** Stores the key shares of the primary of a cluster for the cluster. `seen` prevents an endless recursion. */
   #inherit(name: string, roles: ReadonlyMap<string, ReplicationStatuses>, seen: readonly string[] = []): ClusterKeys {
-    const own = this.#holdingOf(name)
+    const own = this.#storedKeysOf(name)
     const primary = seen.includes(name) ? undefined : this.#findPrimary(name, roles)
     if (primary === undefined) return own
     const { unsealKeys, threshold } = this.#inherit(primary, roles, [...seen, name])
     const status = roles.get(name)
     // A DR secondary accepts no tokens.
-    const isCopy = status !== undefined && isFollower(status.dr)
-    const isCurrent = own.isCurrent && !isCopy && unsealKeys.join() === own.unsealKeys.join()
-    this.#holdings.set(name, { ...own, unsealKeys, threshold, isCurrent })
-    return this.#holdingOf(name)
+    const isDrSecondary = status !== undefined && isFollower(status.dr)
+    const isCurrent = own.isCurrent && !isDrSecondary && unsealKeys.join() === own.unsealKeys.join()
+    this.#stored.set(name, { ...own, unsealKeys, threshold, isCurrent })
+    return this.#storedKeysOf(name)
   }
 
   /** Returns the primary of a cluster: its DR primary, because DR replicates all data, otherwise its performance primary. */
@@ -174,16 +178,16 @@ export class KeyRing {
       if (!role || !isFollower(role)) continue
       const found = this.#owners().find((owner) => {
         const theirs = roles.get(owner.name)?.[kind]
-        const isOfSet = theirs?.mode === 'primary' && theirs.clusterId === role.clusterId
-        return owner.name !== name && (isOfSet || isAt(owner, role.primaryAddress))
+        const isPrimaryOfSet = theirs?.mode === 'primary' && theirs.clusterId === role.clusterId
+        return owner.name !== name && (isPrimaryOfSet || isAt(owner, role.primaryAddress))
       })
       if (found) return found.name
     }
     return undefined
   }
 
-  #holdingOf(name: string): Holding {
-    return this.#holdings.get(name) ?? { rootToken: '', unsealKeys: [], threshold: 0, isCurrent: false }
+  #storedKeysOf(name: string): StoredKeys {
+    return this.#stored.get(name) ?? { rootToken: '', unsealKeys: [], threshold: 0, isCurrent: false }
   }
 }
 
@@ -191,7 +195,7 @@ export class KeyRing {
 export const isAt = (
   { clusterAddress, clusterAddresses = [clusterAddress] }: Pick<KeyOwner, 'clusterAddress' | 'clusterAddresses'>,
   address: string,
-): boolean => clusterAddresses.some((one) => one === address)
+): boolean => clusterAddresses.includes(address)
 
 /** Returns true if the server accepts tokens: it is not sealed, not new, and not a DR secondary. */
 const servesTokens = async (client: ApiClient): Promise<boolean> => {

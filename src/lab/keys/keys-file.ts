@@ -13,15 +13,18 @@ export interface KnownCluster extends ClusterKeys {
   readonly nodes?: AttachedCluster['nodes']
 }
 
-/** Keys by cluster letter. */
+/** The content of a keys file. */
 export interface KnownKeys {
   readonly topology: string | undefined
+  /** The names of completed links, if the file contains them. */
   readonly joined: readonly string[] | undefined
+  /** Keys by the letter of the cluster. */
   readonly clusters: ReadonlyMap<string, KnownCluster>
 }
 
 export const NO_KEYS: KnownKeys = { topology: undefined, joined: undefined, clusters: new Map() }
 
+/** Mode bits of a file that its group or other users can read. */
 const OTHERS_MAY_READ = 0o044
 
 /**
@@ -35,6 +38,7 @@ export const readKeysFile = (file: string, onWarning: (text: string) => void): K
   return parseKeys(text, file)
 }
 
+/** Parses the content of a keys file. `file`: its name in messages. Throws LabError `usage`. */
 export const parseKeys = (text: string, file: string): KnownKeys => {
   const document = parseJsonObject(Buffer.from(text))
   const listed = Array.isArray(document?.clusters)
@@ -43,7 +47,10 @@ export const parseKeys = (text: string, file: string): KnownKeys => {
   const clusters = new Map(
     listed.map(([name, keys]) => {
       if (!/^[A-Z]$/.test(name) || !isRecord(keys))
-        throw new LabError('usage', `${file} has keys of a cluster whose name is not a letter from A to Z`)
+        throw new LabError(
+          'usage',
+          `${file} has an entry "${name}", which must be a map of keys under a letter from A to Z`,
+        )
       return [name, keysOf(keys, name, file)] as const
     }),
   )
@@ -76,7 +83,7 @@ const nodesOf = (value: unknown): Pick<AttachedCluster, 'nodes'> => {
   return { nodes: nodes.map(({ name, apiAddress }) => ({ name: String(name), apiAddress: String(apiAddress) })) }
 }
 
-/** Writes the record of wired clusters, readable by its owner only. Concurrent readers see the old or the new version. */
+/** Writes a keys file that only its owner can read. A concurrent reader gets the old content or the new content. */
 export const writeKeysFile = (file: string, wired: WiredClusters): void => {
   replaceFile(file, `${JSON.stringify(wired, undefined, 2)}\n`)
 }

@@ -14,10 +14,9 @@ import { commandIn } from '../model/lab-directory.js'
 import { nameUnreachable } from '../requests/request-errors.js'
 import { waitFor } from '../requests/wait.js'
 
-/**
- * Seals and unseals clusters with keys of the lab, wherever they run. The functions return a description of what was done.
- */
+/** Seals and unseals clusters of any kind of lab with keys of the lab. */
 
+/** Unseals a cluster, and resolves to the result for the user. Rejects with LabError `remote` if no key unseals it. */
 export const unsealCluster = (lab: LabAccess, cluster: ClusterAccess): Promise<string> =>
   withAnonymousClient(cluster, async (client) => {
     const { isSealed, isAuto } = await sealOf(client)
@@ -25,13 +24,13 @@ export const unsealCluster = (lab: LabAccess, cluster: ClusterAccess): Promise<s
     if (isSealed && isAuto)
       throw new LabError(
         'remote',
-        `${describeServer(cluster.name)} uses auto-unseal, which runs when the server starts, and recovery keys cannot unseal it: "${commandIn(lab.name, `restart ${cluster.name}`)}" unseals it`,
+        `${describeServer(cluster.name)} uses auto-unseal, which runs only when the server starts, and recovery keys cannot unseal a server; "${commandIn(lab.name, `restart ${cluster.name}`)}" unseals it`,
       )
     if (isSealed) await tryKeys(client, lab, cluster)
     return `${describeServer(cluster.name)} is unsealed`
   })
 
-/** Unseals a server that has just started, or waits until auto-unseal has done so. */
+/** Unseals a server that has just started with any keys of the lab, or waits for its auto-unseal. */
 export const unsealWithAny = async (
   client: ApiClient,
   lab: Pick<LabAccess, 'clusters'>,
@@ -40,8 +39,7 @@ export const unsealWithAny = async (
   const { isSealed, isAuto } = await sealOf(client)
   if (!isSealed) return
   if (!isAuto) return tryKeys(client, lab, cluster)
-  const fix = `auto-unseal runs when the server starts: "understudy restart ${cluster.name}"`
-  return waitForAutoUnseal(client, cluster.name, fix)
+  return waitForAutoUnseal(client, cluster.name, `"understudy restart ${cluster.name}" tries again`)
 }
 
 const sealOf = async (client: ApiClient): Promise<{ readonly isSealed: boolean; readonly isAuto: boolean }> => {
@@ -61,21 +59,24 @@ const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, clus
     if (!(await sealOf(client)).isSealed) return
   }
   const why =
-    refusal === '' ? 'it accepted the keys, but is not unsealed yet' : `no key of the lab unseals it (${refusal})`
+    refusal === ''
+      ? 'the server accepted the keys, but is not unsealed yet'
+      : `no key of the lab unseals it (${refusal})`
   throw new LabError('remote', `${describeServer(cluster.name)} is still sealed: ${why}`)
 }
 
-/** Timeout of auto-unseal, sufficient for a machine that is slow because it starts many processes. */
+/** Timeout of auto-unseal, in milliseconds. Sufficient for a machine that starts many processes at once. */
 const AUTO_UNSEAL_MS = 15_000
 
-/** Waits for auto-unseal after a start. The keys of such a server are recovery keys and cannot unseal it. */
+/** Waits for auto-unseal after a start, since recovery keys cannot unseal a server. `fix`: the next step, for the error. */
 export const waitForAutoUnseal = async (client: ApiClient, name: string, fix: string): Promise<void> => {
   const fact = async () => ((await sealOf(client)).isSealed ? 'it is sealed' : undefined)
   await waitFor(systemClock, `the auto-unseal of cluster ${name}`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {
-    throw new LabError('remote', `cluster ${name} did not unseal automatically: ${fix}`, { cause: error })
+    throw new LabError('remote', `cluster ${name} did not unseal automatically; ${fix}`, { cause: error })
   })
 }
 
+/** Seals a cluster, and resolves to the result for the user. Rejects with LabError `remote` if no token of the lab is valid. */
 export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
   let failure: unknown
   for (const rootToken of tokensToTry(cluster, lab.clusters)) {

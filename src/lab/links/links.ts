@@ -6,33 +6,33 @@ import { requireValid } from '../documents/check.js'
 import { mapWith, type Schema } from '../documents/schema.js'
 import { isBetween } from '../daemon/active-fault.js'
 import { type OpenRoute, openRoutes } from '../daemon/open-routes.js'
-import { hiddenFrom, isRouteOf, NOWHERE, planLinks, type Reach, type Route } from '../model/routes.js'
+import { hiddenFrom, isRouteOf, NOWHERE, pairOf, planLinks, type Reach } from '../model/routes.js'
 import { LabError } from '../model/lab-error.js'
 import type { Way } from '../proxy/direction.js'
 import { type FaultName, type Faults, LINK_FAULTS, TOXIC_NAMES } from '../proxy/link-faults.js'
 import type { Link } from '../proxy/link.js'
 import type { Topology } from '../model/topology.js'
 
-/** The name in events. */
+/** The kind of the event that a change of a link emits. */
 type LinkChange = 'fault-set' | 'fault-healed'
 
 const NUMBER: Schema = { type: 'number', minimum: 0, title: 'a number of at least 0' }
 
-/** Returns the schema of a fault with its numbers. */
+/** Returns the schema of the numbers of a fault. */
 const schemaOf = (name: FaultName): Schema => {
   const { fields } = LINK_FAULTS[name]
-  const needed = fields.filter(({ isOptional }) => !isOptional).map((field) => field.name)
+  const required = fields.filter(({ isOptional }) => !isOptional).map((field) => field.name)
   return mapWith(
     Object.fromEntries([...fields.map((field) => field.name), 'toxicity'].map((key) => [key, NUMBER])),
-    needed,
+    required,
   )
 }
 
 const FAULTS = mapWith(Object.fromEntries(TOXIC_NAMES.map((name) => [name, schemaOf(name)])))
 
 /**
- * The link between two clusters of a lab, with the proxies of both. By default, a fault affects both directions. `up` is
- * traffic from the cluster that opened the connection (the secondary), and `down` is traffic to it.
+ * The link between two clusters of a lab: all proxies through which one of them dials the other. By default, a fault affects
+ * both directions. `up` is traffic from the cluster that opened the connection (the secondary), and `down` is traffic to it.
  *
  * @example
  * import { type LabLink, startLab } from 'understudy-lab'
@@ -104,9 +104,9 @@ export class LabLink {
 
 /** The network of one cluster, whose server processes run one after the other. */
 export interface ClusterNetwork {
-  /** Returns the network of a new process. Its sockets close with it. */
+  /** Returns the network of a new process. `cut` closes its sockets. */
   begin(): Network
-  /** Ends the process: destroys its connections, and prevents it from opening more. */
+  /** Destroys the connections of the current process, and prevents new connections. */
   cut(): void
 }
 
@@ -126,7 +126,7 @@ export class Links {
   #routes: readonly OpenRoute[] = []
   readonly #emit: (between: readonly string[], what: LinkChange, details: object) => void
 
-  /** `emit` is called for each fault that is set or healed. */
+  /** `emit` is called with the two clusters for each fault that is set or healed. */
   constructor(emit: (between: readonly string[], what: LinkChange, details: object) => void = () => undefined) {
     this.#emit = emit
   }
@@ -137,6 +137,7 @@ export class Links {
     this.#reaches = reaches
   }
 
+  /** Returns the link between two clusters or nodes. Throws LabError `usage` if there is none. */
   between(one: string, other: string): LabLink {
     const found = this.#routes.filter((route) => isBetween(route, one, other) || isBetween(route, other, one))
     if (found.length === 0) throw new LabError('usage', `there is no link between ${one} and ${other}`)
@@ -150,16 +151,18 @@ export class Links {
     return this.#routes
   }
 
-  /** Returns pairs of clusters with a faulty link, such as `A-C`. Within a cluster, pairs of nodes. */
+  /** Returns the pairs of clusters or nodes with a faulty link, such as `A-C`. */
   findFaulty(): string[] {
     const faulty = this.#routes.filter(({ link }) => !link.isClear).map(pairOf)
     return [...new Set(faulty)]
   }
 
+  /** Returns all links as one link. Its changes emit no events. */
   all(): LabLink {
     return new LabLink(this.#routes.map(({ link }) => link))
   }
 
+  /** Returns the network of a cluster or node, which dials other clusters through the proxies. */
   networkOf(name: string): ClusterNetwork {
     let own: ProcessSockets | undefined
     return {
@@ -194,27 +197,24 @@ export class Links {
   }
 }
 
-const pairOf = ({ from, fromNode = from, to, toNode = to }: Route): string =>
-  (from === to ? [fromNode, toNode] : [from, to]).sort().join('-')
-
 /** The open sockets of a process, which are closed together when it is killed. */
 class ProcessSockets {
   readonly #open = new Set<Duplex>()
-  #isGone = false
+  #hasEnded = false
 
   requireProcess(): void {
-    if (this.#isGone) throw new Error('the process is gone')
+    if (this.#hasEnded) throw new Error('the server process has ended')
   }
 
   keep(socket: Duplex): Duplex {
     this.#open.add(socket)
     socket.once('close', () => this.#open.delete(socket))
-    if (this.#isGone) socket.destroy()
+    if (this.#hasEnded) socket.destroy()
     return socket
   }
 
   destroy(): void {
-    this.#isGone = true
+    this.#hasEnded = true
     for (const socket of this.#open) socket.destroy()
   }
 }

@@ -22,6 +22,7 @@ export interface ClusterKeys {
   readonly rootToken: string
   /** Key shares in hex: those of the cluster itself or, after a join, of its primary. */
   readonly unsealKeys: readonly string[]
+  /** Number of key shares that unseal the cluster. */
   readonly threshold: number
 }
 
@@ -31,11 +32,11 @@ export interface ClusterAccess extends ClusterKeys {
   readonly apiAddress: string
   /** The API addresses of all its servers, if there are several. */
   readonly nodeAddresses?: readonly string[] | undefined
-  /** How the commands of a written runbook address it: namespace (empty: root), token variable and cluster address. */
+  /** How a written runbook addresses it: namespace (empty: root), environment variable of the token, and cluster address. */
   readonly written?: Readonly<Record<'namespace' | 'tokenVariable' | 'clusterAddress', string>> | undefined
-  /** The CA file of its address, unless a public CA signed its certificate. */
+  /** The CA file that verifies its API. Absent without TLS, or if a public CA signed its certificate. */
   readonly caFile?: string | undefined
-  /** The transport to the cluster if it has no socket. */
+  /** The transport for requests to a cluster that has no sockets, such as a simulated cluster. */
   readonly exchange?: Exchange | undefined
   /** Token for the lab endpoints, if they are reachable from other machines. */
   readonly labApiToken?: string | undefined
@@ -48,11 +49,11 @@ export interface ServerRecord {
   readonly apiAddress: string
   readonly clusterAddress: string
   readonly ports: PortPair
-  /** Peer port of its own etcd, if each node has its own data. */
+  /** Peer port of the etcd of this node. Present only with storage "raft". */
   readonly etcdPort?: number | undefined
   readonly dataDir: string
   readonly logFile: string
-  /** A random word in its name identifies the process as this server. */
+  /** The random word in its name identifies the process that runs this server. */
   readonly configFile: string
   /** The most recent process. Null before the first start and after a stop, but not after a crash. */
   readonly process: ProcessIdentity | null
@@ -81,13 +82,14 @@ export interface Formerly {
   readonly hidden: readonly string[]
 }
 
-/** The clusters of a topology. `topology` is its name. */
+/** The clusters of a topology. */
 export interface WiredClusters {
+  /** The name of the topology. */
   readonly topology: string
-  /** The topology when the clusters were joined. Its file may have changed since. */
+  /** The topology from which the clusters were joined. Its file may have changed since. */
   readonly plan?: Topology | undefined
   readonly clusters: readonly ClusterAccess[]
-  /** Completed links, by `linkName`. Default: all of the topology. Roles may have changed since. */
+  /** The names of completed links (`linkName`). Default: all links of the topology. Roles may have changed since. */
   readonly joined?: readonly string[] | undefined
 }
 
@@ -108,14 +110,14 @@ export const requireCluster = ({ name: lab, clusters }: LabAccess, name: string)
 /** `starting` until all secondaries are replicated. `failed` if the start failed and only logs are left. */
 type LabState = 'starting' | 'running' | 'failed'
 
-/** A lab that started its servers as processes. */
+/** A lab that started its servers, either as separate processes or in the process of its lab daemon. */
 export interface LabRecord extends WiredClusters {
   readonly apiVersion: 'understudy/v1'
   readonly name: string
   readonly state: LabState
   /** ISO 8601. */
   readonly createdAt: string
-  /** The process that started it. */
+  /** The process that started the lab. */
   readonly owner: ProcessIdentity
   /** Set while an image is loaded: after an interruption, the data of the clusters is inconsistent. */
   readonly isLoading?: boolean | undefined
@@ -123,10 +125,11 @@ export interface LabRecord extends WiredClusters {
   readonly directory: string
   /** The parent directory of all data. Default: the directory of the lab. */
   readonly dataRoot: string
+  /** The lab daemon, under its name in stored records. */
   readonly keeper: LabDaemonRecord
   /** The etcd that the nodes of its clusters share. The lab daemon runs it. */
   readonly etcd?: LabEtcdPlan | undefined
-  /** The servers share the process of the lab daemon. `process` is that process while a server runs. */
+  /** Whether the servers share the process of the lab daemon, which is then the `process` of each running server. */
   readonly isInProcess?: boolean | undefined
   /** The seed of the keys, tokens and faults of an in-process lab. */
   readonly seed?: string | undefined
@@ -140,9 +143,9 @@ export const serversIn = <S>(cluster: S & { readonly nodes?: readonly S[] | unde
 export const serversOfLab = ({ clusters }: Pick<LabRecord, 'clusters'>): readonly ServerRecord[] =>
   clusters.flatMap(serversIn)
 
-/** Returns the lab with the current process of a server. */
+/** Returns the record of the lab with a new process of one server, which is null if the server is stopped. */
 export const withProcess = (lab: LabRecord, server: string, process: ServerRecord['process']): LabRecord => {
-  const change = <T extends ServerRecord>(one: T): T => (one.name === server ? { ...one, process } : one)
+  const change = <T extends ServerRecord>(each: T): T => (each.name === server ? { ...each, process } : each)
   const clusters = lab.clusters.map((cluster) =>
     change(cluster.nodes ? { ...cluster, nodes: cluster.nodes.map(change) } : cluster),
   )
@@ -157,7 +160,7 @@ export const describeServer = (name: string): string => `${isNode(name) ? 'node'
 
 /** An externally managed server. */
 export interface AttachedServer extends Pick<ClusterAccess, 'name' | 'apiAddress'> {
-  /** Its local container, which can be stopped and started. Absent if it runs elsewhere. */
+  /** The name of its container on this machine. Without a container, the lab cannot start and stop the server. */
   readonly container?: string | undefined
 }
 
@@ -187,7 +190,7 @@ export type DaemonLab = AnyLab & { readonly keeper: LabDaemonAccess }
 
 export const hasDaemon = (lab: AnyLab): lab is DaemonLab => lab.keeper !== undefined
 
-/** Returns the lab with new keys or addresses of a cluster. Absent ones do not change. */
+/** Returns the lab with new keys or addresses of a cluster. Absent fields do not change. */
 export const withClusterKeys = (
   lab: AnyLab,
   name: string,
@@ -199,7 +202,7 @@ export const withClusterKeys = (
 
 export const isAttached = (lab: AnyLab): lab is AttachedLab => lab.state === 'attached'
 
-/** Runs work with a client that is closed afterwards in any case. `timeoutMs`: timeout of each request. */
+/** Runs work with a client of a cluster, and closes the client, even after an error. `timeoutMs`: timeout of each request. */
 export const withClient = async <T>(
   cluster: Parameters<typeof clientOf>[0],
   work: (client: ApiClient) => Promise<T>,
@@ -214,8 +217,8 @@ export const withClient = async <T>(
 }
 
 /**
- * Runs work with a client without a token, which is sufficient for status requests. Servers leave its requests out of
- * their request counts.
+ * Runs work with a client without a token, which is sufficient for status requests. Servers do not count the requests of this
+ * client.
  */
 export const withAnonymousClient = <T>(
   cluster: Parameters<typeof clientOf>[0],
@@ -226,6 +229,7 @@ export const withAnonymousClient = <T>(
 /** Default timeout of a request. A demotion responds after up to `demote_drain_timeout`, 10 s by default. */
 const CALL_MS = 30_000
 
+/** Returns a client of a cluster. The caller must close the client. `isObserver`: servers do not count its requests. */
 export const clientOf = (
   cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken' | 'exchange'> & {
     readonly isObserver?: boolean

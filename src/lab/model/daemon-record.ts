@@ -13,7 +13,7 @@ export interface LabEtcdPlan {
 
 /** How commands reach a lab daemon. */
 export interface LabDaemonAccess {
-  /** The control API: the path of its socket file, or the `http:` URL of a daemon in a container. */
+  /** Address of the control API: the path of a socket file, or the `http:` URL of a daemon in a container. */
   readonly socket: string
   /** Port of the Toxiproxy API on this machine. Absent or null: disabled. */
   readonly toxiproxyPort?: number | null

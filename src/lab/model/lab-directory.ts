@@ -31,8 +31,8 @@ export const labDirectory = (name: string): string => {
 }
 
 /**
- * Creates a directory and its parents, one at a time. The recursive call never returns on file systems such as `/proc`, where
- * a new directory does not become visible.
+ * Creates a directory and its parents, one at a time. `mkdirSync` with `recursive` never returns on file systems such as
+ * `/proc`, where a new directory does not become visible. `fix`: the next step, for the message of the LabError `usage`.
  */
 export const makeDirectories = (directory: string, fix = 'set XDG_STATE_HOME to a writable directory'): void => {
   const there = statSync(directory, { throwIfNoEntry: false })
@@ -56,7 +56,7 @@ export const saveLab = (lab: AnyLab): void => {
   replaceFile(recordFile(lab.name), `${JSON.stringify(lab, undefined, 2)}\n`)
 }
 
-/** Returns undefined if the lab does not exist. Throws a conflict with the command that fixes it if its record is damaged. */
+/** Returns the record of a lab. Undefined if the lab does not exist. Throws LabError `conflict` if the record is damaged. */
 export const findLab = (name: string): AnyLab | undefined => {
   const file = recordFile(name)
   if (!hasRecord(name)) return undefined
@@ -65,25 +65,25 @@ export const findLab = (name: string): AnyLab | undefined => {
   return lab
 }
 
-/** Returns the record of a lab. Undefined if the lab does not exist, or if its record is damaged. */
+/** Returns the record of a lab. Undefined if the lab does not exist, or if the record is damaged. */
 export const findIntactLab = (name: string): AnyLab | undefined => attempt(() => findLab(name))
 
 const ELSEWHERE = 'its servers are external, so manage them on their own machines'
 
-/** Returns a lab with its own servers. Rejects an attached lab with the reason why the command does not apply. */
+/** Returns a lab of processes. Throws LabError `usage` with `why` for an attached lab, and `conflict` after a failed start. */
 export const requireLab = (name: string, why = ELSEWHERE): LabRecord => refuseFailed(requireOwnLab(name, why))
 
-/** Returns a lab with its own servers, even if its start failed and only its logs are left. Rejects an attached lab. */
+/** Like `requireLab`, but also returns a lab whose start failed, of which only the logs are left. */
 export const requireOwnLab = (name: string, why = ELSEWHERE): LabRecord => {
   const lab = requireRecord(name)
   if (isAttached(lab)) throw new LabError('usage', `the lab "${name}" is attached: ${why}`)
   return lab
 }
 
-/** Returns a lab with a lab daemon. Throws the error of `noDaemon` for others. */
+/** Returns a lab with a lab daemon. Throws the error of `noDaemon` for any other lab. */
 export const requireDaemonLab = (name: string): DaemonLab => requireDaemon(requireAnyLab(name))
 
-/** Returns the same, and also a lab whose start failed. */
+/** Like `requireDaemonLab`, but also returns a lab whose start failed, because the files of its events remain. */
 export const requireRecordedEvents = (name: string): DaemonLab => requireDaemon(requireRecord(name))
 
 const requireDaemon = (lab: AnyLab): DaemonLab => {
@@ -116,7 +116,7 @@ const requireRecord = (name: string): AnyLab => {
   throw new LabError('usage', text.includes(';') ? text : `${text}; start one with "understudy up pr-dr"`)
 }
 
-/** Returns the message that the lab does not exist, with the nearest known name. */
+/** Returns the message that the lab does not exist, with the nearest known name or all known names. */
 export const describeMissing = (name: string): string => {
   const meant = nearest(name, otherLabs(name))
   return `there is no lab "${name}"${meant ? `; did you mean "--name ${meant}"?` : describeOthers(name)}`
@@ -128,8 +128,8 @@ export const describeOthers = (name: string): string => {
   return others.length > 0 ? `; to select another lab, use --name: ${others.join(', ')}` : ''
 }
 
-/** The claim of the calling command creates a directory of the name of its lab. */
-const otherLabs = (name: string): readonly string[] => listLabs().filter((one) => one !== name)
+/** Returns the other labs. Excludes `name`, because a claim creates the directory of a lab that does not exist. */
+const otherLabs = (name: string): readonly string[] => listLabs().filter((lab) => lab !== name)
 
 const parse = (text: string): AnyLab | undefined =>
   attempt(() => {
@@ -167,4 +167,5 @@ export const removeLab = (name: string): void => {
   }
 }
 
+/** Prefix of the claims in the directory of a lab. A claim is the lock of a command that changes the lab. */
 export const CLAIM_PREFIX = 'claim-'

@@ -20,7 +20,10 @@ const offsetOf = (server: string): number => {
 /** Returns the offset of the last port of these clusters from the first. */
 export const lastPortOffset = (clusters: readonly string[]): number => Math.max(...clusters.map(offsetOf)) + 1
 
-/** Returns API port = base + 10 x cluster index (A = 0) + 2 x node index; cluster port = API + 1. Fails if one is in use. */
+/**
+ * Returns the ports of `chosen`, or else API port = base + 10 x cluster index (A = 0) + 2 x node index, cluster port = API + 1.
+ * Rejects with LabError `conflict` if a port is in use.
+ */
 export const fixedPorts = async (
   clusters: readonly string[],
   base = PORT_BASE,
@@ -34,7 +37,7 @@ export const fixedPorts = async (
       if (!(await isFree(port)))
         throw new LabError(
           'conflict',
-          `port ${port} is taken${describeOwner(findPortOwner(port))}, and cluster ${name} requires it; use --ports random or --port-base`,
+          `port ${port}, which cluster ${name} requires, is in use${describeOwner(findPortOwner(port))}; use --ports random or --port-base`,
         )
     }
     ports.set(name, pair)
@@ -42,14 +45,14 @@ export const fixedPorts = async (
   return ports
 }
 
-/** Below the ephemeral ports of common systems, because an outgoing connection could take such a port before the server. */
+/** Excludes ephemeral ports, which an outgoing connection could occupy before the server listens. */
 const RANDOM_RANGE = { first: 12_000, last: 32_000 }
 const TRIES = 200
 const PORT_MAX = 65_535
 
 /**
- * Returns the range of random ports. Another job on this machine may choose the same port before the server starts, unless it
- * has a different range. Throws `usage` unless the text is a range `first-last` of at least two ports.
+ * Returns the range of random ports. Concurrent jobs on one machine need different ranges, because two jobs can choose a port
+ * before a server listens on it. Throws LabError `usage` unless the text is a range `first-last` of at least two ports.
  */
 export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): typeof RANDOM_RANGE => {
   if (text === undefined || text === '') return RANDOM_RANGE
@@ -89,6 +92,7 @@ export const randomSinglePorts = async (
   return [...ports.values()].flatMap(({ api, cluster }) => [api, cluster]).slice(0, count)
 }
 
+/** Binds two consecutive free ports, and adds their listeners to `servers`. */
 const takePair = async (random: Random, servers: net.Server[], given: ReadonlySet<number>): Promise<PortPair> => {
   const { first, last } = randomRange()
   for (let tries = 0; tries < TRIES; tries++) {
@@ -103,7 +107,10 @@ const takePair = async (random: Random, servers: net.Server[], given: ReadonlySe
       await Promise.all(taken.map((server) => new Promise((done) => server.close(done))))
     }
   }
-  throw new LabError('conflict', `no two consecutive ports from ${first} to ${last} are free`)
+  throw new LabError(
+    'conflict',
+    `no two consecutive ports from ${first} to ${last} are free; set UNDERSTUDY_RANDOM_PORTS to another range`,
+  )
 }
 
 /** Whether a local port can currently be bound. */

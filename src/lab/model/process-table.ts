@@ -77,7 +77,7 @@ export interface ProcessIdentity {
   readonly startTime: string
 }
 
-/** The recorded process of a server that crashed in a process that continues. It never exists. */
+/** The recorded process of a server that crashed in an in-process lab, whose process continues. No process matches it. */
 export const NO_PROCESS: ProcessIdentity = { pid: 0, startTime: '' }
 
 export const identify = (table: ProcessTable, pid: number): ProcessIdentity | undefined => {

@@ -8,7 +8,7 @@ import type { ClusterPlan, Topology } from './topology.js'
 export interface Route {
   readonly from: string
   readonly to: string
-  /** With several nodes: the node of `from` that uses the proxy, and the node of `to` that it leads to. */
+  /** In multi-node clusters: the node of `from` that dials through the proxy, and the node of `to` that is its target. */
   readonly fromNode?: string | undefined
   readonly toNode?: string | undefined
   /** `host:port` as `to` advertises it. */
@@ -17,13 +17,14 @@ export interface Route {
   readonly port: number
   /** The target, `host:port`, if it differs from the address. */
   readonly target?: string | undefined
-  /** The local ports of several nodes. The proxy leads to the active one. */
+  /** The nodes behind a load balancer, if there are several. The proxy forwards to the active node. */
   readonly behind?: readonly NodeProxy[] | undefined
   /** Permanent latency in each direction, in milliseconds. */
   readonly latencyMs?: number | undefined
   readonly jitterMs?: number | undefined
 }
 
+/** A node behind a load balancer, and its port on 127.0.0.1. */
 export interface NodeProxy {
   readonly node: string
   readonly port: number
@@ -38,7 +39,7 @@ export interface Reach {
   readonly host?: string | undefined
   /** Its ports that other servers cannot reach. */
   readonly hidden: readonly number[]
-  /** The ports of the balancer in front of it. */
+  /** The ports of the load balancer in front of it. */
   readonly balancer?: PortPair | undefined
 }
 
@@ -52,18 +53,18 @@ export const reachOf = (
   return { ports, hidden, balancer }
 }
 
-/** Returns the cluster property of a reach, for a node of a multi-node cluster. */
+/** Returns the property `cluster` of a reach. Empty for a single server, which has the name of its cluster. */
 export const nodeOf = (cluster: string, server: string): Pick<Reach, 'cluster'> =>
   server === cluster ? {} : { cluster }
 
 /** Returns the permanent latency of the link between two clusters. */
-const distanceOf = ({ links }: Pick<Topology, 'links'>, from: string, to: string) => {
+export const distanceOf = ({ links }: Pick<Topology, 'links'>, from: string, to: string) => {
   const ends = [from, to]
   const link = links.find(({ primary, secondary }) => ends.includes(primary) && ends.includes(secondary))
   return { latencyMs: link?.latencyMs, jitterMs: link?.jitterMs }
 }
 
-/** The `from` of routes to a balancer: no cluster of the lab dials through them. */
+/** The `from` of routes to a load balancer, which no cluster of the lab uses to dial. */
 const OUTSIDE = 'outside'
 
 const LOCAL = '127.0.0.1'
@@ -71,7 +72,7 @@ const LOCAL = '127.0.0.1'
 /** An address on which nothing listens: port 1 is reserved for an obsolete service. */
 export const NOWHERE = '127.0.0.1:1'
 
-/** Plans routes between all servers with the given free ports. When these are used up, the system chooses ports. */
+/** Plans routes between all servers. Takes ports from the end of `free`. If none is left, the system chooses a port (0). */
 export const planLinks = (
   reaches: ReadonlyMap<string, Reach>,
   free: readonly number[],
@@ -95,7 +96,7 @@ export const planLinks = (
   )
 }
 
-/** Plans links and balancers. Balancers also serve clients outside the lab. */
+/** Plans the routes between servers, and those of load balancers, which also serve clients outside the lab. */
 export const planRoutes = (
   reaches: ReadonlyMap<string, Reach>,
   free: readonly number[],
@@ -119,7 +120,7 @@ const balancerRoutes = (balancer: PortPair, servers: readonly (readonly [string,
   })
 
 /**
- * Returns the advertised API and cluster addresses, and their targets. A balancer of several nodes chooses its target itself.
+ * Returns the advertised API and cluster addresses, and their targets. A load balancer of several nodes has no fixed target.
  */
 const addressesOf = ({ host = LOCAL, ports, balancer, cluster }: Reach): Pick<Route, 'address' | 'target'>[] =>
   [
@@ -131,11 +132,15 @@ const addressesOf = ({ host = LOCAL, ports, balancer, cluster }: Reach): Pick<Ro
       : { address: `${host}:${shown}`, target: `${host}:${own}` },
   )
 
-/** Returns the number of proxies for this number of servers. */
+/** Returns the number of routes between this number of servers: two addresses for each ordered pair of servers. */
 export const routeCount = (servers: number): number => servers * (servers - 1) * 2
 
 /** Whether this server dials through the route. */
 export const isRouteOf = ({ from, fromNode = from }: Route, server: string): boolean => fromNode === server
+
+/** Returns the pair of clusters that a route connects, such as `A-C`. Within a cluster, returns the pair of nodes. */
+export const pairOf = ({ from, fromNode = from, to, toNode = to }: Omit<Route, 'address' | 'port'>): string =>
+  (from === to ? [fromNode, toNode] : [from, to]).sort().join('-')
 
 /** Returns the routes of a server in the format of the setting `dial_routes`. `host`: the host of the proxies. */
 export const dialRoutesOf = (routes: readonly Route[], server: string, host = LOCAL): string[] =>

@@ -3,7 +3,7 @@ import { LabError } from './lab-error.js'
 /** Actions on the process of a server. */
 export type ProcessVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume' | 'wipe'
 
-/** Actions on the server of one cluster. */
+/** Actions on a server. */
 export type ServerVerb = ProcessVerb | 'unseal' | 'seal'
 
 interface VerbTexts {
@@ -11,7 +11,7 @@ interface VerbTexts {
   readonly about: string
   /** The description of the step of a drill. */
   readonly step: string
-  /** True if the command requires a name. Without a name, a command applies to every server. */
+  /** True if the command requires the name of a server. Otherwise, a command without names applies to all servers. */
   readonly needsName?: true
 }
 

@@ -22,6 +22,7 @@ export const LAB_SETTINGS: LabSettings = {
   lab_api: true,
 }
 
+/** Lease of the active node in labs, in milliseconds. */
 export const NODE_LEASE_MS = 2000
 
 /** Additional settings of nodes: standbys detect the loss of the active node quickly, and requests wait for its successor. */
@@ -31,7 +32,7 @@ export const NODE_SETTINGS: LabSettings = {
   role_change_wait: '10s',
 }
 
-/** Settings with files, programs and addresses of the server's machine. A lab sets them itself if needed. */
+/** Settings with files, programs and addresses of the machine of a server. The lab itself chooses their values. */
 const OF_MACHINES: ReadonlySet<string> = new Set<OwnKey>([
   'address_file',
   'data_dir',
@@ -46,7 +47,7 @@ const NAMES = Object.keys(OWN_KEYS).filter((name) => !OF_MACHINES.has(name))
 /** Returns the problem with the name of a setting for a lab, or undefined. */
 export const findSettingProblem = (name: string): string | undefined => {
   if (NAMES.includes(name)) return undefined
-  if (OF_MACHINES.has(name)) return `the setting "${name}" cannot be set in a lab: it describes the machine of a server`
+  if (OF_MACHINES.has(name)) return `the setting "${name}" cannot be set in a lab, because the lab chooses its value`
   const meant = nearest(name, NAMES)
   return `there is no setting "${name}"${meant ? `; did you mean "${meant}"?` : ''}`
 }

@@ -156,12 +156,12 @@ export type NodeStorage = (typeof NODE_STORAGES)[number]
 
 /** Throws LabError `usage` if a cluster has storage "raft", because nodes in one process share memory. */
 export const requireSharedMemory = (topology: Topology): void => {
-  const apart = topology.clusters.find((name) => hasPeers(topology, name))
-  if (apart !== undefined)
-    throw new LabError('usage', `cluster ${apart} has nodes with storage "raft", which require a lab of processes`)
+  const found = topology.clusters.find((name) => hasPeers(topology, name))
+  if (found !== undefined)
+    throw new LabError('usage', `cluster ${found} has nodes with storage "raft", which require a lab of processes`)
 }
 
-/** Whether a cluster has several nodes with data of their own. */
+/** Whether a cluster has several nodes, each of which stores a copy of the data (storage "raft"). */
 export const hasPeers = (topology: Topology, cluster: string): boolean =>
   serversOf(topology, cluster).length > 1 && planOf(topology, cluster).storage === 'raft'
 
@@ -180,7 +180,7 @@ export const NODE_COUNTS = [1, 3, 5] as const
  */
 export type NodeCount = (typeof NODE_COUNTS)[number]
 
-/** Throws LabError `usage` if a cluster has several servers, which `what` does not support. */
+/** Throws LabError `usage` if a cluster has several servers. `what`: the feature that supports only one, for the message. */
 export const requireSingle = (topology: Topology, what: string): void => {
   const several = topology.clusters.find((name) => serversOf(topology, name).length > 1)
   if (several !== undefined)
@@ -188,7 +188,8 @@ export const requireSingle = (topology: Topology, what: string): void => {
 }
 
 /**
- * Returns the topology with this number of servers per cluster. Throws LabError `usage` if a cluster has the name of a node.
+ * Returns the topology with this number of servers per cluster, without fixed ports if there are several. Throws LabError
+ * `usage` if a cluster has the name of a node of another cluster.
  */
 export const withNodes = (topology: Topology, nodes: NodeCount): Topology => {
   const plans = Object.fromEntries(

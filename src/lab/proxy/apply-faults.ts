@@ -11,7 +11,7 @@ interface PipeOptions {
   readonly direction: LinkDirection
   readonly clock: Clock
   readonly random: Random
-  /** Ends the connection on both sides immediately. */
+  /** Resets the connection on both sides immediately. */
   readonly reset: () => void
 }
 
@@ -20,7 +20,7 @@ interface PipeOptions {
  * written to the sink at once. Other chunks wait in a queue.
  */
 export class Pipe {
-  /** Resolves when the source's end was forwarded after all its data, or either side is closed. */
+  /** Resolves when the end of the source was forwarded after all its data, or when either side is closed. */
   readonly finished: Promise<void>
   readonly #options: PipeOptions
   readonly #queue: ChunkQueue
@@ -41,12 +41,12 @@ export class Pipe {
     const { direction, sink } = this.#options
     if (!direction.isClear || !this.#queue.isIdle || sink.pending) return this.#queue.push(Buffer.from(bytes))
     this.#count(bytes)
-    sink.write(bytes, this.#goOn)
+    sink.write(bytes, this.#resumeSource)
     this.#isSinkBusy = sink.writableLength > 0
     return !this.#isSinkBusy
   }
 
-  readonly #goOn = (): void => {
+  readonly #resumeSource = (): void => {
     const { source, sink } = this.#options
     if (!this.#isSinkBusy || (sink.writableLength > 0 && !sink.destroyed)) return
     this.#isSinkBusy = false
@@ -55,13 +55,13 @@ export class Pipe {
 
   #count({ length }: Buffer): void {
     this.#passedBytes += length
-    this.#options.direction.pass(length)
+    this.#options.direction.countPassed(length)
   }
 
   async #run(): Promise<void> {
     const { source, sink, direction, clock, random, reset } = this.#options
-    let lot: number | undefined
-    const faults = () => direction.faultsFor(() => (lot ??= drawShare(random)))
+    let fraction: number | undefined
+    const faults = () => direction.faultsFor(() => (fraction ??= drawFraction(random)))
     const sinkClosed = new Promise<void>((resolve) => sink.once('close', resolve))
     for (;;) {
       const chunk = await this.#queue.next()
@@ -83,14 +83,14 @@ export class Pipe {
       }
       if (reset_peer && this.#passedBytes === 0) clock.setTimer(reset_peer.ms, reset)
       await delay(chunk, faults(), this.#options)
-      const room = limit_data ? limit_data.bytes - this.#passedBytes : chunk.bytes.length
+      const allowedBytes = limit_data ? limit_data.bytes - this.#passedBytes : chunk.bytes.length
       if (sink.destroyed) return
-      const passed = chunk.bytes.subarray(0, Math.max(room, 0))
+      const passed = chunk.bytes.subarray(0, Math.max(allowedBytes, 0))
       this.#count(passed)
       const { slicer } = faults()
       if (slicer) await passSliced(passed, slicer, this.#options)
       else if (!sink.write(passed)) await untilDrained(sink)
-      if (room < chunk.bytes.length) {
+      if (allowedBytes < chunk.bytes.length) {
         source.destroy()
         await untilEnded(sink)
         return
@@ -101,7 +101,7 @@ export class Pipe {
 
 const delay = async (chunk: Chunk, { latency, bandwidth }: Faults, { clock, random }: PipeOptions): Promise<void> => {
   if (latency) {
-    const jitterMs = (2 * drawShare(random) - 1) * (latency.jitterMs ?? 0)
+    const jitterMs = (2 * drawFraction(random) - 1) * (latency.jitterMs ?? 0)
     const waitMs = chunk.arrivedMs + latency.ms + jitterMs - clock.monotonic()
     if (waitMs > 0) await clock.sleep(waitMs)
   }
@@ -116,7 +116,7 @@ const passSliced = async (
 ): Promise<void> => {
   let rest = bytes
   while (rest.length > 0 && !sink.destroyed) {
-    const size = Math.max(1, Math.round(averageBytes + (2 * drawShare(random) - 1) * variationBytes))
+    const size = Math.max(1, Math.round(averageBytes + (2 * drawFraction(random) - 1) * variationBytes))
     if (!sink.write(rest.subarray(0, size))) await untilDrained(sink)
     rest = rest.subarray(size)
     if (rest.length > 0 && delayMs > 0) await clock.sleep(delayMs)
@@ -124,17 +124,17 @@ const passSliced = async (
 }
 
 /** Returns a random fraction from 0 to 1. */
-const drawShare = (random: Random): number => random.bytes(2).readUInt16BE() / 0xffff
+const drawFraction = (random: Random): number => random.bytes(2).readUInt16BE() / 0xffff
 
-/** Waits until the kernel has accepted all data: destroying the socket earlier would drop the rest. */
+/** Ends the sink, and waits until the kernel has all its data. A socket that is destroyed earlier drops the rest. */
 const untilEnded = (sink: net.Socket): Promise<void> => new Promise((resolve) => sink.end(() => resolve()))
 
 const untilDrained = async (sink: net.Socket): Promise<void> => {
   const stop = new AbortController()
   const { signal } = stop
-  const gone = once(sink, 'close', { signal }).catch(() => undefined)
+  const closed = once(sink, 'close', { signal }).catch(() => undefined)
   const drained = once(sink, 'drain', { signal }).catch(() => undefined)
-  await Promise.race([gone, drained])
+  await Promise.race([closed, drained])
   stop.abort()
 }
 

@@ -41,7 +41,7 @@ export const directionsOf = (way: Way): readonly Direction[] => {
  */
 export type Passage = 'open' | 'held' | 'partitioned'
 
-/** One direction of a link, shared by its connections, which check it before forwarding anything. */
+/** The state of one direction of a link. Each connection of the link checks this state before it forwards data. */
 export class LinkDirection {
   #passage: Passage = 'open'
   #faults: Faults = {}
@@ -63,9 +63,9 @@ export class LinkDirection {
     return this.#isClear
   }
 
-  /** Returns the faults of one connection. `lot` draws its random number, and is called only if needed. */
-  faultsFor(lot: () => number): Faults {
-    return this.#arePartial ? faultsFor(this.#faults, lot()) : this.#faults
+  /** Returns the faults of one connection. `draw` returns its random fraction, and is called only if a fault needs it. */
+  faultsFor(draw: () => number): Faults {
+    return this.#arePartial ? faultsFor(this.#faults, draw()) : this.#faults
   }
 
   /** The bytes forwarded in this direction so far, over all connections. */
@@ -73,7 +73,7 @@ export class LinkDirection {
     return this.#passedBytes
   }
 
-  pass(bytes: number): void {
+  countPassed(bytes: number): void {
     this.#passedBytes += bytes
   }
 

@@ -1,7 +1,5 @@
 import { counted } from '../../base/counted.js'
 
-/** Link faults, with the names of Toxiproxy. `partition`, `hold` and `down` exist only in Understudy. */
-
 /** A fault that can be limited to a fraction of the connections. Without `toxicity`, it affects all connections. */
 type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }
 
@@ -36,10 +34,12 @@ export interface Faults {
 export const arePartial = (faults: Faults): boolean =>
   Object.values(faults as Record<string, { toxicity?: number }>).some(({ toxicity }) => toxicity !== undefined)
 
-/** Returns the faults that affect the connection with this random number, from 0 to 1. */
-export const faultsFor = (faults: Faults, lot: number): Faults =>
+/** Returns the faults that affect a connection. `fraction`: the random number of the connection, from 0 to 1. */
+export const faultsFor = (faults: Faults, fraction: number): Faults =>
   Object.fromEntries(
-    Object.entries(faults as Record<string, { toxicity?: number }>).filter(([, { toxicity = 1 }]) => lot < toxicity),
+    Object.entries(faults as Record<string, { toxicity?: number }>).filter(
+      ([, { toxicity = 1 }]) => fraction < toxicity,
+    ),
   )
 
 /**
@@ -56,7 +56,7 @@ export type FaultName = keyof Faults
 
 type Numbers<N extends FaultName> = Omit<NonNullable<Faults[N]>, 'toxicity'>
 
-/** A link fault with its numbers, such as `{ name: 'latency', ms: 80 }`. */
+/** A link fault with its numbers, such as `{ name: 'latency', ms: 80 }`. Toxiproxy has no `partition`, `hold` and `down`. */
 export type LinkFault =
   | { readonly name: 'partition' | 'hold' | 'down' }
   | { [N in FaultName]: { readonly name: N } & Numbers<N> }[FaultName]
@@ -72,8 +72,8 @@ interface FaultField {
   /** Minimum. Default: 0. */
   readonly least?: number
   readonly isOptional?: true
-  /** The command line accepts 0 despite the minimum. */
-  readonly isZeroTyped?: true
+  /** The command line accepts a time of 0. It rejects 0 for other times, because such a fault has no effect. */
+  readonly isZeroAllowed?: true
   /** Key in a drill step, and placeholder on the command line. */
   readonly key: 'delay' | 'jitter' | 'after' | 'bytes' | 'bytes-per-second' | 'variation'
   /** Description for help texts. */
@@ -131,7 +131,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
       {
         name: 'ms',
         unit: 'ms',
-        isZeroTyped: true,
+        isZeroAllowed: true,
         key: 'after',
         about: 'time until connections are closed; 0s: never',
         toxic: 'timeout',
@@ -146,7 +146,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
       {
         name: 'ms',
         unit: 'ms',
-        isZeroTyped: true,
+        isZeroAllowed: true,
         key: 'after',
         about: 'time from the first bytes of a connection to its reset',
         toxic: 'timeout',
@@ -184,7 +184,7 @@ export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
         name: 'delayMs',
         unit: 'ms',
         isOptional: true,
-        isZeroTyped: true,
+        isZeroAllowed: true,
         key: 'delay',
         about: 'pause between two pieces',
         toxic: 'delay',
@@ -207,7 +207,7 @@ export const TOXIC_NAMES = (Object.keys(LINK_FAULTS) as LinkFaultName[]).filter(
   (name): name is FaultName => LINK_FAULTS[name].fields.length > 0,
 )
 
-/** Returns a fault with the numbers that `read` gives for its fields. */
+/** Returns a fault with the number that `read` returns for each of its fields. Undefined omits the field. */
 export const makeLinkFault = (name: LinkFaultName, read: (field: FaultField) => number | undefined): LinkFault => {
   const numbers = LINK_FAULTS[name].fields.map((field) => [field.name, read(field)] as const)
   return { name, ...Object.fromEntries(numbers.filter(([, value]) => value !== undefined)) } as LinkFault
@@ -220,7 +220,7 @@ export const numbersOf = ({ name: _, ...numbers }: LinkFault): FaultNumbers => n
 export const describeLinkFault = (fault: LinkFault): string =>
   [fault.name, LINK_FAULTS[fault.name].describe?.(numbersOf(fault))].filter(Boolean).join(' ')
 
-/** Maximum delay of a timer, in milliseconds. */
+/** Maximum delay of a timer in Node, in milliseconds. */
 const DELAY_MS_MAX = 2 ** 31 - 1
 const BYTES_MAX = 2 ** 40
 

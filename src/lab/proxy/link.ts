@@ -13,13 +13,13 @@ export interface LinkOptions {
   readonly target: { readonly host: string; readonly port: number }
   readonly clock: Clock
   readonly random: Random
-  /** Permanent latency, which is not a fault and stays when faults are removed. */
+  /** Permanent latency between the clusters. Removing faults does not change this latency. */
   readonly distance?: Faults['latency'] | undefined
 }
 
 /**
- * A TCP proxy between two clusters, for an address that one of them advertises. It copies data unchanged until a fault is
- * set. Faults also affect existing connections. The caller must close it.
+ * A TCP proxy through which one cluster dials an address of another cluster. Copies data unchanged until a fault is set. Faults
+ * also affect existing connections. The caller must close the link.
  */
 export class Link {
   readonly #options: LinkOptions
@@ -49,7 +49,7 @@ export class Link {
     return this.#port
   }
 
-  /** `127.0.0.1:port`. */
+  /** The address on which it listens: `127.0.0.1:port`. */
   get address(): string {
     return `127.0.0.1:${this.#port}`
   }
@@ -87,7 +87,7 @@ export class Link {
   /** Listens again on the same port. Does nothing after `close`. */
   async up(): Promise<void> {
     if (this.#server || this.#isClosed) return
-    const server = net.createServer({ allowHalfOpen: true }, (dialler) => this.#accept(dialler))
+    const server = net.createServer({ allowHalfOpen: true }, (dialer) => this.#accept(dialer))
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(this.#port, this.#options.host ?? '127.0.0.1', resolve)
@@ -158,17 +158,17 @@ export class Link {
     for (const direction of directionsOf(way)) this.#directions[direction].setPassage(passage)
   }
 
-  #accept(dialler: net.Socket): void {
+  #accept(dialer: net.Socket): void {
     this.#dialCount++
     const { target, clock, random } = this.#options
-    const connection = new Connection({ dialler, target, directions: this.#directions, clock, random })
+    const connection = new Connection({ dialer, target, directions: this.#directions, clock, random })
     this.#connections.add(connection)
     void connection.finished.then(() => this.#connections.delete(connection))
   }
 }
 
 interface ConnectionOptions {
-  readonly dialler: net.Socket
+  readonly dialer: net.Socket
   readonly target: { readonly host: string; readonly port: number }
   readonly directions: Readonly<Record<Direction, LinkDirection>>
   readonly clock: Clock
@@ -183,13 +183,13 @@ type TargetOptions = net.SocketConstructorOpts & Required<Pick<net.ConnectOpts, 
 
 /** Two sockets with one pipe in each direction. */
 class Connection {
-  readonly #dialler: net.Socket
+  readonly #dialer: net.Socket
   readonly #target: net.Socket
   readonly #finished: Promise<void>
 
-  constructor({ dialler, target, directions, clock, random }: ConnectionOptions) {
-    this.#dialler = dialler
-    // Most data comes from the target, so it is read into one buffer instead of new memory for each chunk.
+  constructor({ dialer, target, directions, clock, random }: ConnectionOptions) {
+    this.#dialer = dialer
+    // Most data comes from the target. All reads from the target share one buffer, which saves an allocation for each chunk.
     const options: TargetOptions = {
       allowHalfOpen: true,
       onread: {
@@ -199,17 +199,17 @@ class Connection {
     }
     this.#target = new net.Socket(options)
     const reset = () => this.reset()
-    for (const [source, direction] of [[dialler, directions.up] as const, [this.#target, directions.down] as const]) {
+    for (const [source, direction] of [[dialer, directions.up] as const, [this.#target, directions.down] as const]) {
       source.setNoDelay(true)
       source.on('error', () => {
         if (direction.passage !== 'partitioned') reset()
       })
     }
     const shared = { clock, random, reset }
-    const up = new Pipe({ source: dialler, sink: this.#target, direction: directions.up, ...shared })
-    const down = new Pipe({ source: this.#target, sink: dialler, direction: directions.down, ...shared })
-    dialler.on('data', (bytes: Buffer) => {
-      if (!up.take(bytes)) dialler.pause()
+    const up = new Pipe({ source: dialer, sink: this.#target, direction: directions.up, ...shared })
+    const down = new Pipe({ source: this.#target, sink: dialer, direction: directions.down, ...shared })
+    dialer.on('data', (bytes: Buffer) => {
+      if (!up.take(bytes)) dialer.pause()
     })
     void this.#connect(target, directions.up)
     this.#finished = Promise.all([up.finished, down.finished]).then(reset)
@@ -222,18 +222,18 @@ class Connection {
 
   /** Closes both sides immediately, with RST if the kernel allows it. */
   reset(): void {
-    resetSocket(this.#dialler)
+    resetSocket(this.#dialer)
     resetSocket(this.#target)
   }
 
-  /** Dials the target only while this direction is open: a partition prevents new connections. */
+  /** Dials the target when this direction is not partitioned, because a partition prevents new connections. */
   async #connect(target: { host: string; port: number }, direction: LinkDirection): Promise<void> {
-    while (direction.passage === 'partitioned' && !this.#dialler.destroyed) await direction.change()
-    if (!this.#dialler.destroyed) this.#target.connect(target)
+    while (direction.passage === 'partitioned' && !this.#dialer.destroyed) await direction.change()
+    if (!this.#dialer.destroyed) this.#target.connect(target)
   }
 }
 
-/** Closes a socket. Node cannot reset a socket that is ending or never connected, and would keep it and the process alive. */
+/** Resets a socket. Destroys an ending or unconnected socket instead: Node cannot reset it, and would never close it. */
 const resetSocket = (socket: net.Socket): void => {
   if (socket.connecting || socket.writableEnded) socket.destroy()
   else socket.resetAndDestroy()

@@ -340,13 +340,13 @@ it('the duration of a fault counts from the time when it is set', async () => {
 const latency = (fault: object) => ({ between: ['A', 'B'], fault: { name: 'latency', ...fault } })
 
 it.each([
-  [latency({ ms: 1e300 }), '"ms" must be a number from 0 to 2147483647'],
-  [latency({ ms: -1 }), '"ms" must be a number'],
-  [latency({ ms: '5' }), '"ms" must be a number'],
-  [latency({ ms: 5, jitterMs: 1e300 }), '"jitterMs" must be a number'],
-  [latency({}), '"ms" must be a number'],
-  [{ ...cut, forMs: 1e300 }, '"forMs" must be a number'],
-  [{ ...cut, forMs: -1 }, '"forMs" must be a number'],
+  [latency({ ms: 1e300 }), 'ms is 1e+300, but must be a number from 0 to 2147483647'],
+  [latency({ ms: -1 }), 'ms is -1, but must be a number'],
+  [latency({ ms: '5' }), 'ms is a string, but must be a number'],
+  [latency({ ms: 5, jitterMs: 1e300 }), 'jitterMs is 1e+300, but must be a number'],
+  [latency({}), 'the fault requires "ms"'],
+  [{ ...cut, forMs: 1e300 }, 'forMs is 1e+300, but must be a number'],
+  [{ ...cut, forMs: -1 }, 'forMs is -1, but must be a number'],
   [{ between: ['A', 'B'], fault: { name: '__proto__' } }, 'the name of a fault must be one of partition'],
   [{ between: ['A', 'B'], fault: { name: 'constructor' } }, 'the name of a fault must be one of'],
   [{ between: ['A'], fault: { name: 'hold' } }, '"between" must be the names of two'],
@@ -354,12 +354,18 @@ it.each([
   [{ between: ['__proto__', 'constructor'], fault: { name: 'hold' } }, 'there is no cluster "__proto__"'],
   [{ cluster: '__proto__', fault: { name: 'skew', ms: 1 } }, 'there is no cluster "__proto__"'],
   [{ cluster: 'A', fault: { name: 'toString' } }, 'the name of a fault must be one of hold-state'],
-  [{ cluster: 'A', fault: { name: 'skew', ms: 1e300 } }, '"ms" must be a number from -315360000000'],
-  [{ cluster: 'A', fault: { name: 'disk', state: 'constructor' } }, '"state" must be one of full, fail, slow'],
-  [{ cluster: 'A', fault: { name: 'corrupt', tree: 'local', page: 1.5 } }, '"page" must be a page'],
+  [{ cluster: 'A', fault: { name: 'skew', ms: 1e300 } }, 'ms is 1e+300, but must be a number from -315360000000'],
+  [
+    { cluster: 'A', fault: { name: 'disk', state: 'constructor' } },
+    'state is "constructor", but must be "full" or "fail" or "slow"',
+  ],
+  [
+    { cluster: 'A', fault: { name: 'corrupt', tree: 'local', page: 1.5 } },
+    'page is a number, but must be from 0 to 255',
+  ],
   [
     { ...cut, at: { proxy: 'x', direction: 'sideways', toxic: 't', toxicity: 1 } },
-    '"direction" must be one of up, down',
+    'direction is "sideways", but must be "up" or "down"',
   ],
   [{ ...cut, at: { proxy: 'x', direction: 'up', toxic: 't', toxicity: 1 } }, 'there is no proxy x'],
   [{ cluster: 'A', fault: [] }, 'the body is not a fault'],

@@ -35,8 +35,8 @@ it('a stopped process loses its connections, and its remains can neither dial no
   await until(() => connected === 0)
 
   const second = cluster.begin()
-  await expect(first.dial(address, TIMES)).rejects.toThrow('the process is gone')
-  await expect(first.listen('127.0.0.1:0', () => undefined)).rejects.toThrow('the process is gone')
+  await expect(first.dial(address, TIMES)).rejects.toThrow('the server process has ended')
+  await expect(first.listen('127.0.0.1:0', () => undefined)).rejects.toThrow('the server process has ended')
   const socket = await second.dial(address, TIMES)
   stops.push(() => socket.destroy())
   await until(() => connected === 1)

@@ -78,10 +78,10 @@ const linkFaultCommand = (name: LinkFaultName, output: Output): Command => {
     .examples(typed, `${typed} --one-way --for 30s`)
     .run(async (flags, one: string, other: string, value?: string) => {
       const values = flags as Readonly<Record<string, unknown>>
-      const fault = makeLinkFault(name, ({ key, unit, isZeroTyped }) => {
+      const fault = makeLinkFault(name, ({ key, unit, isZeroAllowed }) => {
         const text = key === first?.key ? value : values[key]
         if (typeof text !== 'string') return undefined
-        if (unit === 'ms') return milliseconds(text, isZeroTyped ? 0 : 1)
+        if (unit === 'ms') return milliseconds(text, isZeroAllowed ? 0 : 1)
         return unit === 'bytes' ? bytes(text) : bytesPerSecond(text)
       })
       await setOnLink([one, other], fault, flags, output)
