@@ -166,7 +166,9 @@ describe('understudy image', () => {
   it('image build fails without a Docker engine and names the fix', async () => {
     const { status, stderr } = await runProgram(['image', 'build'], { env: { PATH: '/nonexistent' } })
     expect(status).toBe(2)
-    expect(stderr).toContain('no Docker engine responds: the command "docker" was not found. Install and start Docker')
+    expect(stderr).toContain(
+      'no Docker engine responds: the command "docker" was not found in PATH. Install and start Docker',
+    )
   })
 
   it('image context rejects a directory that is not empty', async () => {

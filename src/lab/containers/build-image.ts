@@ -10,7 +10,7 @@ import { docker, dockerWithOutput, hasImage } from './docker.js'
 import { makeMachineBase } from './machine-base.js'
 
 const DEFAULT_BASE = 'node:20-bookworm-slim'
-/** The base that is made of the Node of this machine. */
+/** The value of `base` for an image that is made from the Node and the tools of this machine. */
 const MACHINE = 'machine'
 
 /** The files of the package that the Dockerfile needs. Only a checkout has a lock file. */
@@ -19,18 +19,18 @@ const CONTEXT = ['Dockerfile', 'LICENSE', 'dist', 'package-lock.json', 'package.
 /** The name of an image: host and port, path in lower case, tag. */
 const REFERENCE = /^(?:[\w.-]+(?::\d+)?\/)?[a-z0-9]+(?:(?:\/|\.|__?|-+)[a-z0-9]+)*(?::\w[\w.-]{0,127})?$/
 
-/** Writes the build context of the image. Throws a conflict unless the directory is new or empty. */
+/** Writes the build context of the image. Throws LabError `conflict` unless the directory is new or empty. */
 export const writeImageContext = (directory: string): void => {
   const root = path.join(path.dirname(programFile()), '..')
   makeDirectory(directory)
   if (readdirSync(directory).length > 0)
-    throw new LabError('conflict', `the directory ${directory} is not empty: specify a new or an empty one`)
-  for (const name of CONTEXT.filter((one) => existsSync(path.join(root, one))))
+    throw new LabError('conflict', `the directory ${directory} is not empty: specify a new or empty directory`)
+  for (const name of CONTEXT.filter((file) => existsSync(path.join(root, file))))
     cpSync(path.join(root, name), path.join(directory, name), { recursive: true })
 }
 
 interface ImageOptions {
-  /** An image with Node, npm and a shell, or `machine`. Default: an image of Node, or `machine` if it cannot be pulled. */
+  /** An image with Node, npm and a shell, or `machine`. Default: the official image of Node, or `machine` if the pull fails. */
   readonly base: string | undefined
   /** The name of the new image. */
   readonly tag: string
@@ -65,11 +65,11 @@ export const buildImage = async ({ base, tag }: ImageOptions): Promise<void> => 
 
 const requireEngine = (): Promise<unknown> =>
   docker('version', '--format', '{{.Server.Version}}').catch((cause: unknown) => {
-    const fix = 'Install and start Docker, and make sure that you may use it.'
+    const fix = 'Install and start Docker, and check that you have permission to use it.'
     throw new LabError('remote', `no Docker engine responds: ${messageOf(cause)}. ${fix}`, { cause })
   })
 
-/** Returns the name of a base that this machine has. */
+/** Returns the name of a base image on this machine. Pulls or makes the image if this machine does not have it. */
 const chooseBase = async (wanted: string | undefined): Promise<string> => {
   const base = wanted ?? DEFAULT_BASE
   if (base === MACHINE) return makeMachineBase()

@@ -61,22 +61,25 @@ export const findComposeProject = async (directory: string, project?: string): P
     const name = serverOf(one)
     return name === undefined ? [] : [[name, one] as const]
   })
-  const doubled = servers.find(([name], index) => servers.findIndex(([other]) => other === name) < index)
-  if (doubled)
+  const duplicate = servers.find(([name], index) => servers.findIndex(([first]) => first === name) < index)
+  if (duplicate)
     throw new LabError(
       'usage',
-      `several containers of ${directory} are named ${doubled[0]}: give each node of a cluster a label ${NODE_LABEL}, such as ${doubled[0]}1`,
+      `several containers of ${directory} are named ${duplicate[0]}: give each node of a cluster a label ${NODE_LABEL}, such as ${duplicate[0]}1`,
     )
   if (servers.length === 0)
-    throw new LabError('usage', `no container of ${directory} is a cluster: name the services a, b, ...`)
+    throw new LabError(
+      'usage',
+      `no container of ${directory} is a cluster: name the services a, b and so on, or label them with ${CLUSTER_LABEL}`,
+    )
   const wire = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === 'wire')
-  const links = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === LINKS)
+  const daemon = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === LINKS)
   const withTls = containers.find(hasTls)
   return {
     containers: new Map(servers.map(([name, one]) => [name, nameOf(one)])),
     addresses: new Map(servers.flatMap(([name, one]) => addressesOf(one).map((address) => [name, address]))),
     keys: wire ? await copyKeys(nameOf(wire)) : undefined,
-    keeper: links && daemonOf(links),
+    keeper: daemon && daemonOf(daemon),
     caPem: withTls ? await copyText(nameOf(withTls), CA_IN_CONTAINER) : undefined,
   }
 }
@@ -85,7 +88,7 @@ const resolveDirectory = (directory: string): string => {
   try {
     return realpathSync(directory)
   } catch {
-    throw new LabError('usage', `there is no directory ${directory}`)
+    throw new LabError('usage', `there is no directory ${directory}: specify the directory of the compose file`)
   }
 }
 
@@ -107,7 +110,7 @@ const chooseProject = (
   if (project === undefined && names.length > 1)
     throw new LabError(
       'usage',
-      `${directory} was started as the projects ${names.join(' and ')}: specify one with --project`,
+      `${directory} was started as the projects ${names.join(' and ')}: specify the project with --project`,
     )
   const chosen = containers.filter((one) => project === undefined || projectOf(one) === project)
   if (chosen.length === 0)
@@ -129,7 +132,8 @@ const serverOf = (one: Container): string | undefined => {
 }
 
 /**
- * Returns `host:port` of a published port, if any. A stopped container still declares it, unless Docker was to choose one.
+ * Returns the address (`host:port`) at which a port of a container is published. For a stopped container, reads the configured
+ * address. Undefined if the port is not published, or if Docker chooses the address at each start.
  */
 const publishedAt = ({ NetworkSettings, HostConfig }: Container, port: number): string | undefined => {
   const all = [NetworkSettings.Ports, HostConfig.PortBindings].flatMap((ports) => ports?.[`${port}/tcp`] ?? [])
@@ -156,18 +160,18 @@ const daemonOf = (one: Container): LabDaemonAccess | undefined => {
   }
 }
 
-/** Reads the keys from a container. Returns undefined if the file does not exist yet. */
+/** Reads the keys file of the wiring service. Undefined if the service has not written the file yet. */
 const copyKeys = async (container: string): Promise<KnownKeys | undefined> => {
   const text = await copyText(container, KEYS_IN_CONTAINER)
   return text === undefined ? undefined : parseKeys(text, `${KEYS_IN_CONTAINER} in the container ${container}`)
 }
 
-/** Maximum size of a file that is read from a container. Keys and certificates are much smaller. */
+/** Maximum size of a file that is read from a container, in bytes. Keys and certificates are much smaller. */
 const FILE_BYTES_MAX = 1 << 20
 
 /**
- * Reads a file of a container, running or stopped. Returns undefined if it does not exist or is not a regular file. Does not
- * follow links of the container, and writes no file on this machine.
+ * Reads a file of a running or stopped container. Undefined if there is no regular file of this name. Does not follow symbolic
+ * links in the container, and writes no file on this machine.
  */
 const copyText = async (container: string, file: string): Promise<string | undefined> => {
   try {

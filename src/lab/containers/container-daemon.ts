@@ -4,11 +4,12 @@ import { dialRoutesOf, nodeOf, planLinks, type Route, routeCount } from '../mode
 import { planOf, serversOf, type Topology } from '../model/topology.js'
 import { LAB_DAEMON_NODE_OPTIONS, LAB_DAEMON_PROGRAM } from '../processes/launch.js'
 
-/** The name of the lab daemon in the network of its containers. */
+/** The host name of the lab daemon in the network of the containers, and the name of its compose service. */
 export const LINKS = 'links'
 
-/** The ports of the lab daemon in its container. The second one is the default port of Toxiproxy clients. */
+/** Port of the control API in the container of the lab daemon. */
 export const CONTROL_PORT = 8475
+/** Port of the Toxiproxy API in this container: the default port of Toxiproxy clients. */
 export const TOXIPROXY_PORT = 8474
 /** The first port of the proxies in the container. */
 const PROXY_PORT = 9000
@@ -16,7 +17,7 @@ const PROXY_PORT = 9000
 /** The ports of a server in its container. */
 export const SERVER_PORTS = { api: 8200, cluster: 8201 }
 
-/** The health check of the container. */
+/** The health check of the container of the lab daemon. */
 export const DAEMON_HEALTH: ['CMD', ...string[]] = ['CMD', 'curl', '-fsS', `http://127.0.0.1:${CONTROL_PORT}/`]
 
 const serversWithClusters = (topology: Topology) =>
@@ -25,7 +26,7 @@ const serversWithClusters = (topology: Topology) =>
 /** The host of a server in the network, which is also the name of its container or service. */
 export const containerHostOf = (server: string): string => server.toLowerCase()
 
-/** Plans a proxy for each server and each address of the others. The plan depends on the topology only. */
+/** Plans the proxies between the servers. The result depends only on the topology, so each container computes the same plan. */
 const planProxies = (topology: Topology): Route[] => {
   const servers = serversWithClusters(topology)
   const reaches = servers.map(
@@ -33,6 +34,7 @@ const planProxies = (topology: Topology): Route[] => {
       [name, { ...nodeOf(cluster, name), host: containerHostOf(name), ports: SERVER_PORTS, hidden: [] }] as const,
   )
   const count = routeCount(servers.length)
+  // `planLinks` takes ports from the end of the list.
   const ports = Array.from({ length: count }, (_, index) => PROXY_PORT + count - 1 - index)
   return planLinks(new Map(reaches), ports, topology)
 }

@@ -3,12 +3,13 @@ import { createInterface } from 'node:readline'
 import { LabError } from '../model/lab-error.js'
 
 const OUTPUT_BYTES_MAX = 256 << 20
+/** Number of output lines in the error of a failed command. */
 const LINES_KEPT = 20
 
 /** Runs the Docker client and resolves to its standard output. Rejects with its standard error. */
 export const docker = (...args: readonly string[]): Promise<string> => run('docker', args)
 
-/** Runs the Docker client and resolves to its binary output. Rejects if that is larger than `bytesMax` bytes. */
+/** Runs the Docker client and resolves to its binary output. Rejects if the output is larger than `bytesMax` bytes. */
 export const dockerBytes = (bytesMax: number, ...args: readonly string[]): Promise<Buffer> =>
   runForBytes('docker', args, { bytesMax })
 
@@ -39,7 +40,7 @@ const succeeds = (...args: readonly string[]): Promise<boolean> =>
 
 export const hasImage = (name: string): Promise<boolean> => succeeds('image', 'inspect', name)
 
-/** Runs compose in a directory: the Docker plugin, or the standalone program if there is no plugin. */
+/** Runs Docker Compose in a directory: the plugin of Docker, or the program `docker-compose` if there is no plugin. */
 export const compose = async (directory: string, ...args: readonly string[]): Promise<string> => {
   const hasPlugin = await succeeds('compose', 'version')
   return hasPlugin ? run('docker', ['compose', ...args], directory) : run('docker-compose', args, directory)
@@ -63,11 +64,11 @@ const runForBytes = (
     })
   })
 
-const notFound = (command: string): string => `the command "${command}" was not found`
+const notFound = (command: string): string => `the command "${command}" was not found in PATH`
 
 type ContainerState = 'running' | 'paused' | 'stopped'
 
-/** Returns the states of containers by name. Containers that do not exist are absent. */
+/** Resolves to the states of containers by name, without containers that do not exist. */
 export const statesOf = async (containers: readonly string[]): Promise<ReadonlyMap<string, ContainerState>> => {
   const inspect = async (name: string) => {
     const status = await docker('inspect', '--type', 'container', '--format', '{{.State.Status}}', name).catch(() => '')

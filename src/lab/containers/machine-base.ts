@@ -45,12 +45,12 @@ const FILES = {
 }
 
 /**
- * Makes a base image with the Node, npm and tools of this machine, for machines that cannot pull an image. Returns its name,
- * which depends on the versions of Node and of this package. Keeps an existing image. Linux only.
+ * Makes a base image with the Node, npm and tools of this machine, for machines that cannot pull an image. Linux only. Resolves
+ * to the name of the image, which depends on the versions of Node and of this package. Reuses an existing image of this name.
  */
 export const makeMachineBase = async (): Promise<string> => {
   if (process.platform !== 'linux')
-    throw new LabError('usage', 'only the Node of a Linux machine can be in an image: specify an image with --base')
+    throw new LabError('usage', 'an image from this machine requires Linux: specify a base image with --base')
   const hash = createHash('sha256')
     .update([packageVersion(), process.version, ...TOOLS].join())
     .digest('hex')

@@ -26,7 +26,7 @@ export interface StoppedCluster {
   /** Its address after a start. */
   readonly address: string
   readonly clusterAddress: string
-  /** Starts with the existing data; see `LabCluster.start`. */
+  /** Starts the cluster with its existing data; see `LabCluster.start`. */
   start(): Promise<LabCluster>
 }
 
@@ -57,7 +57,7 @@ interface LabClusterOptions extends Omit<LabNodeOptions, 'cluster' | 'server'> {
  */
 export class LabCluster implements ClusterAccess {
   readonly name: string
-  /** A PEM file with the CA certificate of its API. Undefined without TLS. Closing the lab deletes it. */
+  /** A PEM file with the CA certificate of its API. Undefined without TLS. Closing the lab deletes the file. */
   readonly caFile: string | undefined
   /** Its servers, `A1` first. One of them is active. */
   readonly nodes: readonly LabNode[]
@@ -77,10 +77,10 @@ export class LabCluster implements ClusterAccess {
     return this.nodes.some((node) => node.isRunning)
   }
 
-  /** The active server, or a running one if none is active. For a single server, always that server. */
+  /** The active server, or a running server if none is active. For a single server, always that server. */
   get activeNode(): LabNode {
-    const find = (isIt: (node: LabNode) => boolean) => this.nodes.find(isIt)
-    const found = find(({ isActive }) => isActive) ?? find(({ isRunning }) => isRunning) ?? this.nodes[0]
+    const { nodes } = this
+    const found = nodes.find(({ isActive }) => isActive) ?? nodes.find(({ isRunning }) => isRunning) ?? nodes[0]
     if (!found) throw new LabError('usage', `cluster ${this.name} has no servers`)
     return found
   }
@@ -124,10 +124,10 @@ export class LabCluster implements ClusterAccess {
   }
 
   /**
-   * Sends requests with the root token that is valid here now, through joins, promotions and failovers. If the server rejects it,
-   * tries the tokens of the other clusters, then generates one from the key shares. On a DR secondary, sends no token. Uses the
-   * node that is active at the time of the request. Throws LabError: `usage` while the cluster is stopped, `interrupted` once the
-   * lab is closed.
+   * Sends requests with the valid root token of the cluster, also after joins, promotions and failovers. If the server rejects
+   * the token, tries the tokens of the other clusters, then generates a token from the key shares. On a DR secondary, sends no
+   * token. Uses the node that is active at the time of the request. Throws LabError: `usage` while the cluster is stopped,
+   * `interrupted` after the lab is closed.
    *
    * @example
    * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
@@ -145,7 +145,7 @@ export class LabCluster implements ClusterAccess {
     return this.#anonymous
   }
 
-  /** Returns the root token that is valid now, for other clients. Undefined without one, as on a DR secondary. */
+  /** Returns the root token that is valid now, for other clients. Undefined if none is valid, as on a DR secondary. */
   async token(): Promise<string | undefined> {
     return this.#options.keys.findToken(this.name)
   }
@@ -156,7 +156,7 @@ export class LabCluster implements ClusterAccess {
     this.#options.keys.set(this.name, keys)
   }
 
-  /** Generates a root token from the key shares. Rejects with LabError `timeout` if they do not unseal this cluster. */
+  /** Generates a root token from the key shares. Rejects with LabError `timeout` if the cluster rejects the shares. */
   async takeRoot(): Promise<void> {
     await this.#until(`a root token of ${this.name}`, async () => {
       this.useKeys({ rootToken: await generateRoot(this.anonymous, this.unsealKeys.slice(0, this.threshold)) })
@@ -226,7 +226,7 @@ export class LabCluster implements ClusterAccess {
     return this
   }
 
-  /** Closes the connections of its clients. The next request opens new ones. */
+  /** Closes the connections of its clients. The next request opens a new connection. */
   disconnect(): void {
     this.#client?.close()
     this.#anonymous?.close()

@@ -10,21 +10,19 @@ import type { InProcessServer } from '../runner/in-process.js'
 import { waitForAutoUnseal } from '../keys/seals.js'
 import { askNode, type NodeView } from '../status/node-view.js'
 
-export type { NodeState, NodeView } from '../status/node-view.js'
+/** The next step if auto-unseal fails. Recovery keys cannot unseal a server. */
+const RESTART = 'call stop() and start() to try again'
 
-/** The fix for a sealed auto-unseal server. Its keys are recovery keys and cannot unseal it. */
-const RESTART = 'auto-unseal runs when the server starts: stop and start it'
-
-/** The interface of a node in every kind of lab. */
+/** The server of a node, which runs in this process or is simulated. */
 export type LabServer = Pick<
   InProcessServer,
   'isRunning' | 'isActive' | 'ports' | 'apiAddress' | 'clusterAddress' | 'start' | 'stop' | 'crash'
 >
 
 export interface LabNodeOptions {
-  /** For example, `A1`. */
+  /** The name of the node, such as `A1`. */
   readonly name: string
-  /** For example, `A`. */
+  /** The name of its cluster, such as `A`. */
   readonly cluster: string
   readonly server: LabServer
   readonly caFile: string | undefined
@@ -44,7 +42,7 @@ export interface LabNodeOptions {
  * await using lab = await startLab('single', { nodes: 3 })
  * const before: LabNode = lab.A.activeNode
  * await before.crash()
- * await lab.A.client.read('sys/mounts') // answered by another one
+ * await lab.A.client.read('sys/mounts') // another node responds
  * await before.start()
  */
 export class LabNode {
@@ -64,7 +62,7 @@ export class LabNode {
     return this.#options.server.isRunning
   }
 
-  /** Whether it is the active node. For a single server, whether it runs. */
+  /** Whether the node is active. For a single server, whether it runs. */
   get isActive(): boolean {
     return this.#options.server.isActive
   }
@@ -103,13 +101,13 @@ export class LabNode {
     return askNode({ name, apiAddress }, isRunning ? this.anonymous : undefined)
   }
 
-  /** Starts with the data of the cluster, and unseals. No-op if it runs. Rejects with the error of the server if no key fits. */
+  /** Starts and unseals the node. Does nothing if it runs. Rejects with the error of the server if no key unseals it. */
   async start(): Promise<void> {
     await this.launch()
     await this.unseal()
   }
 
-  /** Starts without unsealing: it stays sealed, except with auto-unseal. */
+  /** Starts the node without unsealing it. The node stays sealed, except with auto-unseal. */
   launch(): Promise<void> {
     return this.#options.server.start()
   }
@@ -131,25 +129,25 @@ export class LabNode {
     await this.client.write('sys/seal')
   }
 
-  /** Unseals with the lab's keys that fit, if the node is sealed and its cluster is initialized. */
+  /** Unseals a sealed, initialized node with keys of the lab. Rejects with the error of the server if no key unseals it. */
   async unseal(): Promise<void> {
     const { initialized, sealed, recovery_seal: isAuto } = await this.anonymous.read('sys/seal-status')
     if (initialized !== true || sealed !== true) return
     if (isAuto === true) return waitForAutoUnseal(this.anonymous, this.#options.cluster, RESTART)
     const { keys, cluster } = this.#options
     const candidates = keys.candidatesFor(cluster)
-    for (const [at, { unsealKeys, threshold }] of candidates.entries()) {
+    for (const [index, { unsealKeys, threshold }] of candidates.entries()) {
       try {
         await unseal(this.anonymous, unsealKeys.slice(0, threshold))
         keys.set(cluster, { unsealKeys, threshold })
         return
       } catch (error) {
-        if (at === candidates.length - 1) throw error
+        if (index === candidates.length - 1) throw error
       }
     }
   }
 
-  /** Closes its connections. The next request opens new ones. */
+  /** Closes the connections of its clients. The next request opens a new connection. */
   disconnect(): void {
     this.#client?.close()
     this.#anonymous?.close()
@@ -161,10 +159,10 @@ export const nodeNamed = (clusters: readonly { readonly nodes: readonly LabNode[
   const all = clusters.flatMap(({ nodes }) => nodes)
   const found = all.find((node) => node.name === name)
   if (found) return found
-  throw new LabError('usage', `there is no node ${name}; there are ${all.map((node) => node.name).join(', ')}`)
+  throw new LabError('usage', `there is no node ${name}; the lab has ${all.map((node) => node.name).join(', ')}`)
 }
 
-/** Throws the reason why the lab was closed, or LabError `usage` with the start command if the target is stopped. */
+/** Throws the reason of `closing` if the lab is closed, or LabError `usage` with the call `start` if `what` is stopped. */
 export const requireClient = (what: string, isRunning: boolean, closing: AbortSignal, start: string): void => {
   closing.throwIfAborted()
   if (!isRunning) throw new LabError('usage', `${what} is stopped, so it has no client; call ${start} first`)

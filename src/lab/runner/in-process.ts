@@ -12,12 +12,12 @@ import { type HandleOptions, ServerHandle } from './server-handle.js'
 import { configOf, type ServerPlan } from './server-plan.js'
 
 interface InProcessOptions extends ServerPlan, HandleOptions {
-  /** Default: free ports, chosen at the first start. */
+  /** The ports of the server. Default: free ports that are chosen at the first start. */
   readonly ports?: PortPair | undefined
-  /** Ports of the load balancer in front of the server, which it advertises. */
+  /** Ports of the load balancer in front of the server. The server advertises these ports. */
   readonly balancer?: PortPair | undefined
   readonly storage: ServerStorage
-  /** Continues after a crash, so that no identifier or nonce repeats. */
+  /** The random source, which all runs of the server share, so that no identifier or nonce repeats after a crash. */
   readonly random: Random
   readonly log?: Log | undefined
 }
@@ -27,14 +27,14 @@ export interface ServerImage {
   readonly isRunning: boolean
   readonly state: ImageState
   readonly chunks: readonly (readonly Entry[])[]
-  /** The kinds of replication in which it streamed from a primary. */
+  /** The kinds of replication in which the server streamed from a primary. */
   readonly streams: readonly Kind[]
 }
 
 /** The state of a stopped server. */
 const AT_REST: ImageState = { skewMs: 0, holds: [], isSealed: true }
 
-/** Number of attempts with other ports if another process takes the chosen ones. */
+/** Number of attempts to start, each with other ports, because another process may bind a chosen port first. */
 const PORT_TRIES = 5
 
 /** One server in this process. It keeps its ports on 127.0.0.1 and its data across restarts. */
@@ -57,7 +57,7 @@ export class InProcessServer extends ServerHandle {
     return this.#options.name
   }
 
-  /** Whether it is the single server or the active node of its cluster. */
+  /** Whether the server runs, as a single server or as the active node of its cluster. */
   get isActive(): boolean {
     return this.server !== undefined && this.server.node?.isServing !== false
   }
@@ -66,9 +66,10 @@ export class InProcessServer extends ServerHandle {
     return this.server !== undefined
   }
 
-  /** Known after the first start at the latest. */
+  /** The ports of the server. Throws LabError `usage` if they are not configured and the server was never started. */
   get ports(): PortPair {
-    if (!this.#ports) throw new LabError('usage', `${this.name} was never started`)
+    if (!this.#ports)
+      throw new LabError('usage', `${this.name} was never started, so it has no ports: call start() first`)
     return this.#ports
   }
 
@@ -155,14 +156,14 @@ export class InProcessServer extends ServerHandle {
     const { name } = this
     for (let left = PORT_TRIES; ; left--) {
       const ports = (await randomPorts([name])).get(name)
-      if (!ports) throw new LabError('conflict', `no ports for ${name}`)
+      if (!ports) throw new LabError('conflict', `no free ports for ${name}`)
       try {
         const server = await this.#openAt(ports)
         this.#ports = ports
         return server
       } catch (error) {
-        const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-        if (!isTaken || left === 1) throw error
+        const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+        if (!isInUse || left === 1) throw error
       }
     }
   }

@@ -8,14 +8,14 @@ import type { ClusterNetwork } from '../links/links.js'
 import type { LabError } from '../model/lab-error.js'
 
 export interface HandleOptions {
-  /** The storage that the nodes of its cluster share. The server works on a copy of it. */
+  /** The memory that the nodes of its cluster share. Each node works on a copy of the data. */
   readonly shared?: SharedMemory | undefined
   readonly network: ClusterNetwork
   readonly clock: Clock
 }
 
 /**
- * A server in this process, whose data outlives its runs. Runs one action at a time, so that no start is lost in a shutdown.
+ * A server in this process. Its data remains when it stops. Runs one action at a time, so a start during a stop takes effect.
  */
 export abstract class ServerHandle {
   readonly #options: HandleOptions
@@ -23,15 +23,16 @@ export abstract class ServerHandle {
   #server: Server | undefined
   #storage: ServerStorage | undefined
   #shared: SharedMemoryConnection | undefined
-  #over: LabError | undefined
-  #life = new AbortController()
+  #endReason: LabError | undefined
+  /** Aborted when the current run crashes. */
+  #run = new AbortController()
 
   constructor(options: HandleOptions) {
     this.#options = options
   }
 
   /**
-   * Undefined while it is stopped.
+   * The running server. Undefined while it is stopped.
    * @internal
    */
   protected get server(): Server | undefined {
@@ -39,29 +40,29 @@ export abstract class ServerHandle {
   }
 
   /**
-   * Opens the server for a start, with the parts that `begin` returns.
+   * Starts a server with the network, storage, shared log and log that `begin` returns.
    * @internal
    */
   protected abstract open(): Promise<Server>
 
-  /** Begins a run on this storage. A crash ends its network, storage, shared log and log. */
+  /** Begins a run on this storage, and returns its network, storage, shared log and log. A crash ends all four. */
   protected begin(storage: ServerStorage, log: Log) {
     const { shared, network, clock } = this.#options
     this.#storage = storage
     this.#shared = shared?.connect(clock)
-    this.#life = new AbortController()
+    this.#run = new AbortController()
     return {
       network: network.begin(),
       sharedLog: this.#shared,
       openStorage: () => storage.open(),
-      log: untilAborted(log, this.#life.signal),
+      log: untilAborted(log, this.#run.signal),
     }
   }
 
   /** Starts with the existing data. Does nothing if the server runs. After `end`, rejects with the reason of `end`. */
   start(): Promise<void> {
     return this.#turns.run('', async () => {
-      if (this.#over) throw this.#over
+      if (this.#endReason) throw this.#endReason
       this.#server ??= await this.open()
     })
   }
@@ -75,18 +76,18 @@ export abstract class ServerHandle {
     })
   }
 
-  /** Stops the server permanently. */
+  /** Stops the server permanently. A later start rejects with `reason`. */
   end(reason: LabError): Promise<void> {
-    this.#over = reason
+    this.#endReason = reason
     return this.stop()
   }
 
-  /** Stops the server as SIGKILL does: its disk and sockets disappear at once, without cleanup. */
+  /** Stops the server as SIGKILL does: its disk and sockets fail at once, without cleanup. */
   crash(): Promise<void> {
     return this.#turns.run('', async () => {
       const server = this.#server
       this.#server = undefined
-      this.#life.abort()
+      this.#run.abort()
       this.#storage?.kill()
       this.#shared?.crash()
       this.#options.network.cut()

@@ -20,26 +20,26 @@ export interface ServerPlan {
   readonly sealKeyFile?: string | undefined
   /** Settings of the stanza `understudy`, in addition to the default settings of labs. */
   readonly settings: LabSettings
-  /** URL of the etcd that the nodes of the cluster share. Without `etcd` and `peers`, the nodes share memory. */
+  /** URL of the etcd that the nodes of the cluster share. If `etcd` and `peers` are absent, the nodes share memory. */
   readonly etcd?: string | undefined
-  /** The other nodes, if each has its own data. */
+  /** All nodes of the cluster, if each stores a copy of the data. */
   readonly peers?: PeersPlan | undefined
   /** Routes to the addresses of other clusters (`dial_routes`). */
   readonly dialRoutes?: readonly string[] | undefined
   readonly logLevel?: string | undefined
 }
 
-/** How a node with its own data and the other nodes reach each other. */
+/** The addresses at which the nodes of a cluster with storage "raft" reach each other. */
 interface PeersPlan {
-  /** The APIs of all nodes. The node joins through one of them. */
+  /** The API addresses of all nodes. A new node joins through one of these addresses. */
   readonly apiAddresses: readonly string[]
   /** The CA file for verifying their certificates. */
   readonly caFile?: string | undefined
-  /** Peer address of its own etcd, `host:port`. */
+  /** Peer address of the etcd of this node, `host:port`. */
   readonly etcdAddress: string
 }
 
-/** Returns the configuration in the format of its file. Without a path, the data is in memory. */
+/** Returns the configuration of a server, in the format of its file. `path`: data directory. Default: data is in memory. */
 export const configOf = (plan: ServerPlan, ports: PortPair, path?: string) => {
   const { name, node, peers, apiHost = '127.0.0.1', advertised, advertisedApi, tls, sealKeyFile, dialRoutes } = plan
   return {
@@ -86,6 +86,6 @@ export const settingsOf = (topology: Topology, cluster: string): LabSettings => 
   return { ...(license && { license }), ...(version && { reported_version: version }), ...settings }
 }
 
-/** Returns the lease in milliseconds. The server rejects a lease that cannot be parsed here. */
+/** Returns the lease of the active node in milliseconds. 0 for an invalid text, which the server rejects later. */
 export const leaseMsOf = ({ leader_lease = NODE_SETTINGS.leader_lease }: LabSettings): number =>
   parseDurationMs(String(leader_lease)) ?? 0

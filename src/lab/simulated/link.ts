@@ -5,8 +5,8 @@ import { LabError } from '../model/lab-error.js'
 import type { LabLink } from '../links/links.js'
 
 /**
- * Makes each of these properties throw LabError `usage` with the reason when it is read. JavaScript callers without types may
- * use features of other labs.
+ * Defines properties that throw LabError `usage` with a reason when they are read. The types lack these features of other labs,
+ * but JavaScript callers may use them. `whose`: the object in the message. `reasons`: by the name of the property.
  */
 export const refuse = (on: object, whose: string, reasons: Readonly<Record<string, string>>): void => {
   for (const [name, why] of Object.entries(reasons))
@@ -17,10 +17,10 @@ export const refuse = (on: object, whose: string, reasons: Readonly<Record<strin
     })
 }
 
-/** The two ends of a link, with the servers of each. */
 type Sides = readonly [SideOfLink, SideOfLink]
 
-interface SideOfLink {
+/** One end of a link: a cluster, or a node. */
+export interface SideOfLink {
   readonly name: string
   readonly servers: readonly string[]
 }
@@ -28,7 +28,7 @@ interface SideOfLink {
 const LATENCY: Schema = { type: 'number', minimum: 0, maximum: Number.MAX_VALUE, title: 'a number of milliseconds' }
 
 const FAULTS = 'use partition, heal and setLatency'
-const HELD = 'a partition holds messages until it is healed'
+const HELD = 'use partition, which delivers the data after heal'
 const UNSUPPORTED: Readonly<Record<Exclude<keyof LabLink, keyof SimulatedLink>, string>> = {
   hold: HELD,
   release: HELD,
@@ -92,14 +92,15 @@ export class SimulatedLink {
     )
   }
 
+  /** Returns the pairs of sender and receiver in one direction, or in both directions without `sender`. */
   #ways(sender?: string): [string, string][] {
-    const [one, other] = this.#sides
-    const names = [one.name, other.name]
+    const [first, second] = this.#sides
+    const names = [first.name, second.name]
     if (sender !== undefined && !names.includes(sender))
       throw new LabError('usage', `the link connects ${names.join(' and ')}, not ${sender}`)
     const sides = [
-      [one, other],
-      [other, one],
+      [first, second],
+      [second, first],
     ] as const
     return sides
       .filter(([{ name }]) => sender === undefined || sender === name)

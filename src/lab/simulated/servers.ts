@@ -8,7 +8,7 @@ import { configOf } from '../runner/server-plan.js'
 const PORT_BASE = 8200
 const PORTS_PER_CLUSTER = 10
 
-/** Returns the server names of the cluster at this index, and configurations with addresses on which nothing listens. */
+/** Returns the names and configurations of `count` servers of a cluster. `index` determines their simulated addresses. */
 export const simulatedServersOf = (cluster: string, index: number, count: number, settings: LabSettings) =>
   Array.from({ length: count }, (_, at) => {
     const node = count > 1 ? `${cluster}${at + 1}` : undefined
@@ -18,7 +18,7 @@ export const simulatedServersOf = (cluster: string, index: number, count: number
   })
 
 const readConfig = (plan: Parameters<typeof configOf>[0], ports: Parameters<typeof configOf>[1]): ServerConfig => {
-  // Any node may serve a client's reads, so performance standbys, which may lag, are off.
+  // A client may read from any node, so performance standbys are off: their data may be stale.
   const text = JSON.stringify({ ...configOf(plan, ports), disable_performance_standby: true })
   const env = { VAULT_LOCAL_CONFIG: text, VAULT_RAFT_NODE_ID: plan.node ?? plan.name }
   const { config, problems } = loadServerConfig([], env)

@@ -37,7 +37,7 @@ export interface SimulatedLabCluster
   > {
   /** Its servers, `A1` first. One of them is active. */
   readonly nodes: readonly SimulatedLabNode[]
-  /** The active server, or a running one if none is active. For a single server, always that server. */
+  /** The active server, or a running server if none is active. For a single server, always that server. */
   readonly activeNode: SimulatedLabNode
   /** Waits for an active node, other than `except` if given. Rejects with LabError `timeout`. */
   active(except?: SimulatedLabNode): Promise<SimulatedLabNode>

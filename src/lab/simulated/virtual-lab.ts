@@ -6,18 +6,19 @@ import { LabError } from '../model/lab-error.js'
 import { OperableLab, wireLab } from '../library/operable-lab.js'
 import { requireSimulatedOptions, type SimulatedLabOptions } from '../library/options.js'
 import type { LabSettings } from '../model/settings.js'
-import { type Link, serversOf, type Topology, withNodes } from '../model/topology.js'
+import { distanceOf } from '../model/routes.js'
+import { serversOf, type Topology, withNodes } from '../model/topology.js'
 import { leaseMsOf, settingsOf } from '../runner/server-plan.js'
-import { refuse, SimulatedLink } from './link.js'
+import { refuse, type SideOfLink, SimulatedLink } from './link.js'
 import { requireSimulable, simulatedServersOf } from './servers.js'
 import { VirtualTime } from './virtual-time.js'
 import type { Exchange } from '../../client/exchange.js'
 import type { SimulatedNode } from '../../server/simulated/node.js'
 
 const TIMEOUT_MS = 120_000
-/** Long intervals, because virtual time costs nothing, but frequent keepalives cost CPU time. */
+/** Long intervals: virtual time passes quickly, but each keepalive uses CPU time. */
 const SETTINGS: LabSettings = { keepalive_time: '5s', keepalive_timeout: '5s' }
-/** Maximum delay of a message, a disk operation, and a request to the shared log, in milliseconds. */
+/** Maximum delays of a message, a disk operation, and a request to the shared log, in milliseconds. */
 const DELAYS = { networkDelayMsMax: 2, diskDelayMsMax: 1, logDelayMsMax: 1 }
 
 const UNSUPPORTED: Readonly<Record<Exclude<keyof InProcessLab, keyof VirtualLab>, string>> = {
@@ -29,7 +30,7 @@ const UNSUPPORTED: Readonly<Record<Exclude<keyof InProcessLab, keyof VirtualLab>
   routes: 'its network has no proxies; use link to inject faults',
 }
 
-/** Clusters in virtual time, as `startLab` starts them with `simulated`. */
+/** A lab in virtual time. `startLab` starts such a lab with the option `simulated`. */
 export class VirtualLab<Names extends string = string> extends OperableLab<Names, LabCluster> {
   readonly clock: VirtualTime
   readonly clusters: readonly LabCluster[]
@@ -84,7 +85,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     }
   }
 
-  /** The number of events so far, and their hash, which is the same for the same seed and the same calls. */
+  /** The number of events so far, and their hash. The same seed and the same calls result in the same hash. */
   get history(): { readonly hash: string; readonly events: number } {
     const { hash, events } = this.#world.history
     return { hash, events }
@@ -104,7 +105,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     const made = new SimulatedLink(
       this.#world.network,
       [this.#sideOf(one), this.#sideOf(other)],
-      this.#ownMsOf(one, other),
+      distanceOf(this.topology, one, other).latencyMs ?? 0,
     )
     this.#links.set(key, made)
     return made
@@ -123,7 +124,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     }
   }
 
-  /** Closes all servers and waits. Further calls have no effect. */
+  /** Closes all servers, and rejects current and later requests and waits. Further calls have no effect. */
   async close(): Promise<void> {
     const closed = new LabError('interrupted', 'the lab was closed')
     this.#closing.abort(closed)
@@ -139,19 +140,13 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
     return [...this.#links].filter(([, link]) => !link.isClear).map(([key]) => key.replace(' ', '-'))
   }
 
-  #sideOf(name: string): { readonly name: string; readonly servers: readonly string[] } {
+  #sideOf(name: string): SideOfLink {
     const cluster = this.#world.clusters.find((one) => one.name === name)
     if (cluster) return { name, servers: cluster.nodes.map((node) => node.name) }
     const nodes = this.#world.nodes.map((node) => node.name)
     if (!nodes.includes(name))
       throw new LabError('usage', `the lab has no cluster or node ${name}; its servers are ${nodes.join(', ')}`)
     return { name, servers: [name] }
-  }
-
-  /** Returns the latency of the link between two clusters in the topology. */
-  #ownMsOf(one: string, other: string): number {
-    const found = this.topology.links.find((link) => isLinkOf(link, one, other) || isLinkOf(link, other, one))
-    return found?.latencyMs ?? 0
   }
 
   async #start({ shares = 1, threshold = shares }: SimulatedLabOptions): Promise<void> {
@@ -162,32 +157,29 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
   }
 }
 
-const isLinkOf = ({ primary, secondary }: Link, one: string, other: string): boolean =>
-  primary === one && secondary === other
+const NO_BODY = Buffer.alloc(0)
 
-const NOTHING = Buffer.alloc(0)
-
-/** Sends requests to simulated servers. Virtual time passes until the response. */
+/** Returns the transport for requests to simulated servers. Virtual time passes until the response. */
 const exchangeWith =
   (world: SimulatedWorld, time: VirtualTime): Exchange =>
-  async ({ method, url, headers, body = NOTHING, timeoutMs }) => {
+  async ({ method, url, headers, body = NO_BODY, timeoutMs }) => {
     const { origin } = new URL(url)
     const names = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
     const message = { verb: method, url: url.slice(origin.length), headers: Object.fromEntries(names), body }
-    const late = new AbortController()
-    const tooLate = new Promise<undefined>((resolve) => {
-      late.signal.addEventListener('abort', () => resolve(undefined))
+    const timeout = new AbortController()
+    const timedOut = new Promise<undefined>((resolve) => {
+      timeout.signal.addEventListener('abort', () => resolve(undefined))
     })
     const answer = await time.passUntil(async () => {
-      const timer = world.clock.setTimer(timeoutMs, () => late.abort())
-      const asked = world.findByApi(origin)?.exchange(message)
-      const found = await Promise.race([asked ?? Promise.resolve(undefined), tooLate])
+      const timer = world.clock.setTimer(timeoutMs, () => timeout.abort())
+      const response = world.findByApi(origin)?.exchange(message)
+      const found = await Promise.race([response ?? Promise.resolve(undefined), timedOut])
       timer.cancel()
       return found
     })
     if (answer) return answer
     throw new Error(
-      late.signal.aborted
+      timeout.signal.aborted
         ? `${origin} did not respond within ${timeoutMs} ms of virtual time`
         : `no running server has the address ${origin}`,
     )

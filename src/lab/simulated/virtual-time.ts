@@ -5,8 +5,8 @@ import { LabError } from '../model/lab-error.js'
 import { requireMs } from '../library/lab-clock.js'
 
 /**
- * The clock of a simulated lab. While the test waits for a response, a condition or this clock, time advances as fast as due work
- * can run. Otherwise it stands still.
+ * The clock of a simulated lab. While the test waits for a response, a condition or this clock, time advances as fast as due
+ * work can run. Otherwise, time does not advance.
  *
  * @example
  * import { type SimulatedLabClock, startLab } from 'understudy-lab'
@@ -80,7 +80,11 @@ export class VirtualTime implements SimulatedLabClock {
 
   async advance(duration: string | number): Promise<void> {
     const ms = requireMs(duration)
-    if (ms < 0) throw new LabError('usage', `the time of a simulated lab cannot go back: ${duration} is negative`)
+    if (ms < 0)
+      throw new LabError(
+        'usage',
+        `the time of a simulated lab cannot go back: ${duration} is negative, but must be at least 0`,
+      )
     await this.sleep(ms)
   }
 
@@ -98,7 +102,7 @@ export class VirtualTime implements SimulatedLabClock {
       }
     }
     this.#isPassing = false
-    this.#giveUp(new LabError('timeout', 'the lab has no pending work that could end the wait'))
+    this.#giveUp(new LabError('timeout', 'the wait cannot end: the lab has no pending work'))
   }
 
   #giveUp(error: unknown): void {

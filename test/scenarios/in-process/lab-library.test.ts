@@ -398,7 +398,7 @@ links:
     await using lab = await startLab({ name: 'one', about: '', clusters: ['A'], links: [], plans: { A: { seal } } })
     await lab.A.client.write('sys/seal', {})
     expect(await codeAndText(() => lab.A.start())).toMatch(
-      /^remote: cluster A did not unseal automatically: .*stop and start it$/,
+      /^remote: cluster A did not unseal automatically; call stop\(\) and start\(\) to try again$/,
     )
     const stopped = await lab.A.stop()
     await stopped.start()
