@@ -211,7 +211,7 @@ describe('a lab daemon', () => {
       expect(await ask(target, one.method, at, { verb: 'pause' })).toMatchObject({ status: 400 })
       expect(await ask(target, one.method, one.path.replace('{cluster}', 'Q'), example)).toMatchObject({
         status: 400,
-        text: expect.stringContaining('this process has no cluster Q; it has A'),
+        text: expect.stringContaining('this process has no server Q; its servers are A'),
       })
     }
     expect((await home.run('down', 'hosted')).status).toBe(0)

@@ -17,7 +17,7 @@ import { findLab, labDirectory, removeLab, saveLab } from '../model/lab-director
 import type { LabHost } from '../processes/lab-host.js'
 import type { KnownCluster, KnownKeys } from '../keys/keys-file.js'
 
-/** Parses `A=http://host:8200 B1=... B2=...`: the address of each cluster or node by its name. */
+/** Parses arguments such as `A=http://host:8200`, and returns the addresses by the name of the cluster or node. */
 export const parseAddresses = (given: readonly string[]): Map<string, string> => {
   const addresses = new Map<string, string>()
   for (const text of given) {
@@ -51,7 +51,7 @@ export const groupServers = (names: Iterable<string>): Map<string, readonly stri
   return groups
 }
 
-/** Returns the addresses of a cluster's servers by name, from the record of the cluster. */
+/** Returns the name and the API address of each server of a cluster. Empty if the address is unknown. */
 export const addressesOfServers = ({ name, apiAddress, nodes }: Servers): (readonly [string, string])[] => {
   if (nodes) return nodes.map((node) => [node.name, node.apiAddress])
   return apiAddress === undefined || apiAddress === '' ? [] : [[name, apiAddress]]
@@ -65,16 +65,16 @@ interface AttachOptions {
   readonly clusters: readonly AttachedCluster[]
   /** The lab daemon of the links between them. */
   readonly keeper?: LabDaemonAccess | undefined
-  /** CA certificate that verifies the addresses, PEM. The lab stores a copy. */
+  /** CA certificate that verifies the servers, PEM. The lab stores a copy. */
   readonly caPem?: string | undefined
   readonly onWarning: (text: string) => void
 }
 
-const ANSWER_MS = 3000
+const TIMEOUT_MS = 3000
 
 /**
- * Registers externally managed servers as a lab. Sends them read requests only, and warns about servers that do not respond.
- * Throws a conflict if a lab of that name exists.
+ * Registers externally managed servers as a lab. Sends only read requests to the servers, and warns about servers that do not
+ * respond. Rejects with LabError `conflict` if a lab of this name exists.
  */
 export const attachLab = async (options: AttachOptions, host: LabHost): Promise<AttachedLab> => {
   const { name, topology = 'attached', keeper } = options
@@ -108,7 +108,7 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
   }
 }
 
-/** Throws a conflict if a lab of that name exists. For commands with long preparations before `attachLab`. */
+/** Throws LabError `conflict` if a lab of this name exists. Commands with long preparations call this before `attachLab`. */
 export const refuseWhenThere = (name: string): void => {
   const lab = findLab(name)
   if (!lab || lab.state === 'failed') return
@@ -128,8 +128,8 @@ const withAuthority = <C extends ClusterAccess>(cluster: C, caFile: string | und
   caFile !== undefined && cluster.apiAddress.startsWith('https:') ? { ...cluster, caFile } : cluster
 
 /**
- * Returns the clusters of servers at these addresses. Throws LabError `usage` if there are no addresses, or if a cluster of
- * the keys file has no address, for example because its name is misspelled.
+ * Returns the clusters of the servers at these addresses, with their keys. Throws LabError `usage` if there are no addresses,
+ * or if a cluster of the keys file has no address, for example because of a misspelled name.
  */
 export const clustersAt = (
   addresses: ReadonlyMap<string, string>,
@@ -157,7 +157,7 @@ export const clustersAt = (
   })
 }
 
-/** Returns a cluster with these servers. `known`: its keys, and its address if no server is given. */
+/** Returns a cluster with these servers. `known`: the keys of the cluster, and its address if `servers` is empty. */
 export const clusterOf = (
   name: string,
   servers: readonly AttachedServer[],
@@ -175,12 +175,15 @@ export const clusterOf = (
 
 const check = async (server: ClusterAccess, onWarning: (text: string) => void): Promise<void> => {
   try {
-    const { json } = await withAnonymousClient(server, (client) => client.send('GET', 'sys/health'), ANSWER_MS)
+    const { json } = await withAnonymousClient(server, (client) => client.send('GET', 'sys/health'), TIMEOUT_MS)
     if (json && 'initialized' in json) return
   } catch (error) {
     const name = describeServer(server.name)
-    onWarning(`warning: ${name} does not respond (${messageOf(error)}); it is registered anyway`)
+    onWarning(`warning: ${name} does not respond (${messageOf(error)}), but was registered`)
     return
   }
-  throw new LabError('remote', `${server.apiAddress} responds, but does not serve the Vault HTTP API`)
+  throw new LabError(
+    'remote',
+    `${server.apiAddress} responds, but does not serve the Vault HTTP API: check the address`,
+  )
 }

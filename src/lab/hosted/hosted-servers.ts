@@ -16,17 +16,17 @@ import { Links } from '../links/links.js'
 import { ServerHandle } from '../runner/server-handle.js'
 
 /**
- * One server of a lab whose servers share a process. Like a server in a separate process, it reads a configuration file, and
- * its data on disk remains after it stops.
+ * One server of a lab whose servers share a process. Like a server in a separate process, it reads a configuration file and
+ * stores its data on disk.
  */
 class HostedServer extends ServerHandle {
   readonly #files: HostedFiles
   readonly #random: Random
-  /** The lab daemon polls the servers at any time, which must not change the keys of a seed. */
+  /** A random source for requests, so that polling by the lab daemon does not change the keys that the seed determines. */
   readonly #requestRandom = createSystemRandom()
   #storage: ServerStorage | undefined
 
-  /** `shared` is the storage that nodes of one cluster share. Such a node has no data directory. */
+  /** `shared`: the memory that the nodes of a multi-node cluster share. */
   constructor(files: HostedFiles, random: Random, shared?: SharedMemory) {
     super({ shared, network: new Links().networkOf(''), clock: systemClock })
     this.#files = files
@@ -40,7 +40,7 @@ class HostedServer extends ServerHandle {
     if (!config) throw new LabError('usage', problems.map(({ text }) => text).join('; '))
     const { path } = config.storage
     if (path === undefined && this.#files.cluster === undefined)
-      throw new LabError('usage', `${configFile} has no data directory`)
+      throw new LabError('usage', `${configFile} has no data directory: set the path of its storage`)
     // A node stores its data in memory, and its images in this directory.
     if (config.own.dataDir) makeDirectory(config.own.dataDir, 0o700)
     this.#storage ??= path === undefined ? createCopyStorage() : createDirectoryStorage(path)
@@ -63,7 +63,7 @@ class HostedServer extends ServerHandle {
 export class HostedServers implements ServerHost {
   readonly #servers: ReadonlyMap<string, HostedServer>
 
-  /** `randomFor` returns the random source of a server. It continues when the server starts again. */
+  /** `randomFor` returns the random source of a server, which all runs of the server share. */
   constructor(files: readonly HostedFiles[], randomFor: (name: string) => Random) {
     const clusters = new Set(files.flatMap(({ cluster }) => cluster ?? []))
     const memories = new Map(
@@ -77,11 +77,11 @@ export class HostedServers implements ServerHost {
   async work(name: string, verb: HostedVerb): Promise<void> {
     const names = [...this.#servers.keys()].join(', ')
     const server = this.#servers.get(name)
-    if (!server) throw new LabError('usage', `this process has no cluster ${name}; it has ${names}`)
+    if (!server) throw new LabError('usage', `this process has no server ${name}; its servers are ${names}`)
     await server[verb]()
   }
 
-  /** Stops all servers as SIGTERM does. They cannot be started again. */
+  /** Stops all servers as SIGTERM does. Later starts reject with LabError `conflict`. */
   async close(): Promise<void> {
     const reason = new LabError('conflict', 'the lab is stopping')
     await Promise.all([...this.#servers.values()].map((server) => server.end(reason)))

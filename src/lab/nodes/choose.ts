@@ -5,7 +5,7 @@ interface Named {
   readonly name: string
 }
 
-/** A cluster that lists its servers if there are several, or is its own single server. */
+/** A cluster. Without `nodes`, it has a single server of the same name. */
 interface ClusterOfServers extends Named {
   readonly nodes?: readonly Named[] | undefined
 }
@@ -21,7 +21,7 @@ interface ServerOfCluster<C extends ClusterOfServers> {
 const serversWithCluster = <C extends ClusterOfServers>(clusters: readonly C[]): ServerOfCluster<C>[] =>
   clusters.flatMap((cluster) => (cluster.nodes ?? [cluster]).map((server) => ({ cluster, server })))
 
-/** Returns the servers of the named clusters, or the named nodes. Without names, all. LabError `usage` for an unknown name. */
+/** Returns the servers of these clusters or nodes. Without names, all servers. Throws LabError `usage` for an unknown name. */
 export const chooseServersOfLab = <C extends ClusterOfServers>(
   lab: LabOf<C>,
   names: readonly string[],
@@ -34,14 +34,14 @@ export const chooseServersOfLab = <C extends ClusterOfServers>(
   })
 }
 
-/** Returns the server of this name with its cluster. */
+/** Returns the server of this name with its cluster. Throws LabError `usage` if there is none. */
 export const findRecords = (lab: LabRecord, name: string) =>
   serversWithCluster(lab.clusters).find(({ server }) => server.name === name) ?? refuse(lab, name)
 
 export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerRecord[] =>
   chooseServersOfLab(lab, names).map(({ server }) => server)
 
-/** Returns the node of this name in a multi-node cluster. */
+/** Returns the node of this name with its cluster. Undefined if no multi-node cluster has such a node. */
 export const findNode = <C extends ClusterOfServers>(
   clusters: readonly C[],
   name: string,
@@ -54,6 +54,7 @@ export const serverNames = (
   name: string,
 ): readonly string[] => clusters.find((cluster) => cluster.name === name)?.nodes?.map((node) => node.name) ?? [name]
 
+/** Returns the named clusters. Without names, all clusters. Throws LabError `usage` for an unknown name. */
 export const chooseClusters = <T extends ClusterAccess>(lab: LabOf<T>, names: readonly string[]): T[] => {
   if (names.length === 0) return [...lab.clusters]
   return names.map((name) => lab.clusters.find((cluster) => cluster.name === name) ?? refuse(lab, name))

@@ -15,12 +15,12 @@ import { NODE_LEASE_MS } from '../model/settings.js'
 import { askNode, findBehind, type NodeView } from '../status/node-view.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
 
-const ANSWER_MS = 1000
+const TIMEOUT_MS = 1000
 
-/** Maximum time to wait while another node becomes active. */
+/** Maximum time until another node becomes active, in milliseconds. */
 const TAKE_OVER_MS = 5 * NODE_LEASE_MS
 
-/** A node of a cluster. The address of its cluster port is known if a lab of this machine runs it. */
+/** A node of a cluster. `clusterAddress` and `etcdPort` are known only if the lab started the node. */
 export type NodeAccess = Pick<ServerRecord, 'name' | 'apiAddress'> &
   Partial<Pick<ServerRecord, 'clusterAddress' | 'etcdPort'>>
 
@@ -29,8 +29,8 @@ export interface ClusterOfNodes extends ClusterAccess {
 }
 
 /**
- * Returns the lab with every cluster at the address of its active node, and waits while one is becoming active. A cluster
- * with a single server, or without candidates, is unchanged.
+ * Returns the lab with each cluster at the address of its active node. Waits while a node is becoming active. A cluster with a
+ * single server, or without a node that can become active, is unchanged.
  */
 export const atActiveNodes = async <L extends { readonly clusters: readonly ClusterOfNodes[] }>(
   lab: L,
@@ -49,7 +49,7 @@ const atActiveNode = async <C extends ClusterOfNodes>(cluster: C, clock: Clock):
   return { ...cluster, apiAddress, ...(clusterAddress === undefined ? {} : { clusterAddress }) }
 }
 
-/** Asks the nodes of a cluster until one of them is active, none can become active, or an election should be complete. */
+/** Asks the nodes of a cluster until one is active, none can become active, or the maximum time of an election has passed. */
 export const lookForActive = async (cluster: ClusterOfNodes, clock: Clock): Promise<AskedNodes> => {
   let asked: AskedNodes = { active: undefined, candidates: [], answering: [] }
   const fact = async () => {
@@ -73,23 +73,25 @@ export const atReachableNode = async (cluster: ClusterOfNodes): Promise<ClusterA
 
 interface AskedNodes {
   readonly active: NodeAccess | undefined
-  /** The nodes that may become active. */
+  /** The nodes that can become active. */
   readonly candidates: readonly NodeAccess[]
+  /** The nodes that respond. */
   readonly answering: readonly NodeAccess[]
 }
 
 /** Asks every node of a cluster for its state. */
 export const askNodes = async (cluster: ClusterOfNodes): Promise<AskedNodes> => {
   const ask = async (server: NodeAccess) => {
-    const view = await withAnonymousClient({ ...cluster, ...server }, (client) => askNode(server, client), ANSWER_MS)
+    const view = await withAnonymousClient({ ...cluster, ...server }, (client) => askNode(server, client), TIMEOUT_MS)
     return { server, view }
   }
   const asked = await Promise.all(serversIn<NodeAccess>(cluster).map(ask))
-  const chosen = (is: (view: NodeView) => boolean) => asked.filter(({ view }) => is(view)).map(({ server }) => server)
+  const having = (matches: (view: NodeView) => boolean) =>
+    asked.filter(({ view }) => matches(view)).map(({ server }) => server)
   return {
-    active: chosen(({ isActive }) => isActive)[0],
-    candidates: chosen(({ state }) => !['sealed', 'initializing', 'removed', 'stopped', 'silent'].includes(state)),
-    answering: chosen(({ state }) => state !== 'stopped' && state !== 'silent'),
+    active: having(({ isActive }) => isActive)[0],
+    candidates: having(({ state }) => !['sealed', 'initializing', 'removed', 'stopped', 'silent'].includes(state)),
+    answering: having(({ state }) => state !== 'stopped' && state !== 'silent'),
   }
 }
 
@@ -111,7 +113,7 @@ export const waitForActive = async (
   return active
 }
 
-/** Waits until one of several nodes is active, and unseals the other nodes with keys of the lab. */
+/** Waits until a node is active, and unseals the other nodes with keys of the lab. Does nothing for a single server. */
 export const openNodes = async (
   lab: Pick<LabAccess, 'clusters'>,
   cluster: ClusterOfNodes,
@@ -153,14 +155,14 @@ export const openNode = async (
     if (isRemoved)
       throw new LabError(
         'conflict',
-        `${node.name} was removed from its cluster, and can join again only with empty storage`,
+        `${node.name} was removed from its cluster; stop the node and remove its data, so that it can join again`,
       )
   })
 }
 
 /**
- * Waits until all members can vote. With fewer voters, the cluster tolerates fewer lost nodes than users expect. Does not
- * wait for a DR secondary, which reports votes only with an operation token.
+ * Waits until all members can vote, because a cluster with fewer voters tolerates the loss of fewer nodes. Does not wait for a
+ * DR secondary, which reports its voters only to an operation token.
  */
 const waitForVotes = (cluster: ClusterOfNodes, { clock, timeoutMs, signal }: WaitOptions): Promise<void> =>
   withClient(cluster, async (client) => {

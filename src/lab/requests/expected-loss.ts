@@ -4,12 +4,11 @@ import { LabError } from '../model/lab-error.js'
 import { describeEntries } from './losses.js'
 import { isPlaced, type ReplicationStatus } from './replication-status.js'
 
-/** Decides what a failover to a DR secondary would lose, for operations, the status and the page. */
-
 /** The end of a DR primary's log, as the lab recorded it when a command took the primary down. */
 export interface LastPosition {
   /** The ID of the replication set. */
   readonly set: string
+  /** Index of its last log entry. */
   readonly lastWal: number
   /** Whether the primary acknowledged nothing later. True only after an orderly stop. */
   readonly isFinal: boolean
@@ -19,17 +18,18 @@ interface LossFacts {
   readonly secondary: ReplicationStatus
   /** The last position that the primary announced to the secondary. 0 if unknown. */
   readonly announced: number
-  /** Undefined if no command of the lab took the primary down. */
+  /** The last position of the primary. Undefined if no command of the lab took the primary down. */
   readonly last: LastPosition | undefined
   readonly nowMs: number
 }
 
+/** The log entries that a failover to a DR secondary would lose. */
 export interface ExpectedLoss {
   /** Number of log entries that the secondary is known to lack. */
   readonly entries: number
   /** False if the primary may have acknowledged further entries, because replication is asynchronous. */
   readonly isExact: boolean
-  /** Seconds since the last message of the primary. Null if there was none since the start of the secondary. */
+  /** Seconds since the last message of the primary. Null if the secondary has received none since its start. */
   readonly silentSeconds: number | null
 }
 
@@ -67,7 +67,7 @@ export const parseAcceptedLoss = (value: unknown): AcceptedLoss => {
   throw new LabError('usage', `the accepted loss must be a number of log entries or "any", not ${String(value)}`)
 }
 
-/** Returns what a failover to a secondary would lose. Asks it for the last position that its primary announced. */
+/** Returns the loss of a failover to a secondary. Asks the secondary for the last position that its primary announced. */
 export const askExpectedLoss = async (
   client: ApiClient,
   facts: Omit<LossFacts, 'announced'>,

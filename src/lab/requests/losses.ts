@@ -8,11 +8,11 @@ interface LostEntry {
   /** Empty unless the server shows storage paths to this client. */
   readonly path: string
   readonly operation: 'put' | 'delete'
-  /** The type of a credential that the entry revoked, and that is valid again. Absent if the server is older. */
+  /** The type of a credential that the lost entry revoked, so that it is valid again. Older servers do not report the type. */
   readonly credential?: 'token' | 'secret_id' | null
 }
 
-/** Log entries of one epoch that a cluster discarded, or still has although its primary has lost them. */
+/** A list of log entries of one epoch that a cluster discarded, or that it still has although its primary has lost them. */
 export interface ClusterLoss {
   readonly epoch: string
   readonly firstIndex: number
@@ -26,13 +26,13 @@ export interface ClusterLoss {
 }
 
 /**
- * The lists of a cluster, oldest first:
- * - `losses`: the log entries that it discarded
- * - `held`: those that it still has, although its primary has lost them
+ * The loss lists of a cluster, oldest first:
+ * - `losses`: log entries that the cluster discarded
+ * - `held`: log entries that the cluster still has, although its primary has lost them
  */
 export type LossLists = Readonly<Record<'losses' | 'held', readonly ClusterLoss[]>>
 
-/** Returns the lists of a cluster. Sealed servers list them as well. */
+/** Reads the loss lists of a cluster. A sealed server responds too. */
 export const readLossLists = async (client: ApiClient): Promise<LossLists> => {
   const { losses, held } = await client.call('GET', '/_understudy/v1/losses')
   return { losses: parseLosses(losses), held: parseLosses(held) }
@@ -41,11 +41,11 @@ export const readLossLists = async (client: ApiClient): Promise<LossLists> => {
 export const readLosses = async (client: ApiClient): Promise<readonly ClusterLoss[]> =>
   (await readLossLists(client)).losses
 
-const ANSWER_MS = 1000
+const TIMEOUT_MS = 1000
 
 /**
- * Returns the lists of the clusters of a lab that have any. A cluster that does not respond in time has none.
- * `isOwner`: false to ask without the `lab_api_token`, which shows storage paths.
+ * Reads the loss lists of all clusters of a lab. Omits clusters without losses, and clusters that do not respond in time.
+ * `isOwner`: whether to send the `lab_api_token`, with which servers show storage paths.
  */
 export const askLosses = async (
   lab: AnyLab,
@@ -54,7 +54,10 @@ export const askLosses = async (
   const all = lab.clusters.map(async (cluster) => {
     const asked = isOwner ? cluster : { ...cluster, labApiToken: undefined }
     const none: LossLists = { losses: [], held: [] }
-    return { cluster: cluster.name, ...(await withAnonymousClient(asked, readLossLists, ANSWER_MS).catch(() => none)) }
+    return {
+      cluster: cluster.name,
+      ...(await withAnonymousClient(asked, readLossLists, TIMEOUT_MS).catch(() => none)),
+    }
   })
   return (await Promise.all(all)).filter(({ losses, held }) => losses.length + held.length > 0)
 }
@@ -71,8 +74,8 @@ const parseLosses = (losses: unknown): readonly ClusterLoss[] =>
   }))
 
 /**
- * Returns the number of log entries on these lists. The range of a list is no measure: not all of its entries are lost,
- * and a list without entries only states that entries are missing. Beyond the listed operations, counts each log entry.
+ * Returns the number of lost log entries. The index range is no measure: not all of its entries are lost, and a list without
+ * entries only states that entries are missing. Counts each operation that is not listed as one log entry of the range.
  */
 export const countLost = (losses: readonly ClusterLoss[]): number =>
   losses.reduce((sum, { entries, entriesBeyond, firstIndex, lastIndex }) => {
@@ -80,7 +83,7 @@ export const countLost = (losses: readonly ClusterLoss[]): number =>
     return sum + listed + Math.min(entriesBeyond, lastIndex - (entries.at(-1)?.index ?? firstIndex - 1))
   }, 0)
 
-/** Returns the lists that name no entry, and only state that entries are missing. Other clusters may list these entries. */
+/** Returns the lists without entries, which only state that entries are missing. Other clusters may list these entries. */
 export const unlistedLosses = (losses: readonly ClusterLoss[]): readonly ClusterLoss[] =>
   losses.filter((loss) => countLost([loss]) === 0)
 
@@ -104,7 +107,7 @@ export const describeLost = (losses: readonly ClusterLoss[]): string => {
   return describeEntries(countLost(losses)) + (paths.length === 0 ? '' : ` (${shortList(paths)})`)
 }
 
-/** Numbers of credentials that are valid again, because the entries that revoked them are lost. */
+/** Numbers of credentials that are valid again, because the log entries that revoked them are lost. */
 export interface RestoredCredentials {
   readonly tokens: number
   readonly secretIds: number
@@ -116,11 +119,11 @@ export const restoredBy = (losses: readonly ClusterLoss[]): RestoredCredentials 
   return { tokens: count('token'), secretIds: count('secret_id') }
 }
 
-/** Returns for example `2 tokens, 1 SecretID`. Empty if no credential came back. */
+/** Returns for example `2 tokens, 1 SecretID`. Empty if no credential is valid again. */
 export const describeRestored = ({ tokens, secretIds }: RestoredCredentials): string =>
   [tokens > 0 && counted(tokens, 'token'), secretIds > 0 && counted(secretIds, 'SecretID')].filter(Boolean).join(', ')
 
-/** Returns the losses that are not among the earlier ones. */
+/** Returns the losses that an earlier request did not return. */
 export const newLosses = (before: readonly ClusterLoss[], now: readonly ClusterLoss[]): readonly ClusterLoss[] => {
   const keyOf = ({ epoch, firstIndex, lastIndex }: ClusterLoss) => `${epoch} ${firstIndex} ${lastIndex}`
   const known = new Set(before.map(keyOf))

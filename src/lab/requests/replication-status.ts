@@ -4,7 +4,7 @@ import type { Kind } from '../model/kinds.js'
 /** A response of `sys/replication/<kind>/status`. */
 export type Status = Readonly<Record<string, unknown>>
 
-/** The state of a cluster in one kind of replication, as it reports it. */
+/** The state of a cluster in one kind of replication, as the cluster reports it. */
 export interface ReplicationStatus {
   /** `primary`, `secondary`, `bootstrapping` or `disabled`. `-` if the cluster does not report it. */
   readonly mode: string
@@ -26,13 +26,13 @@ export interface ReplicationStatus {
   readonly knownSecondaries: readonly string[]
   /** Primary: IDs of its connected secondaries. */
   readonly connectedSecondaries: readonly string[]
-  /** Secondary: the cluster address of the primary that it heard last. Empty otherwise. */
+  /** Secondary: the cluster address of the primary that sent the last message. Empty otherwise. */
   readonly heardAddress: string
   /** Secondary: time of the last message from its primary, RFC 3339. Empty otherwise. */
   readonly lastHeartbeat: string
-  /** Secondary: it has data that its primary lost, and does not replicate until an operator decides. */
+  /** Secondary: whether it has data that its primary lost, and does not replicate until an operator decides. */
   readonly isAhead?: boolean | undefined
-  /** Secondary: the age of its data in milliseconds, as it reports. */
+  /** Secondary: the age of its data in milliseconds. */
   readonly ageMs: number
 }
 
@@ -59,7 +59,7 @@ export const parseStatus = (kind: Kind, status: Status): ReplicationStatus => {
     connectedSecondaries: connected.map((row) => textOfJson(row.node_id)),
     heardAddress: isSecondary ? textOfJson(heard.cluster_address ?? '') : '',
     lastHeartbeat: isSecondary ? timeOf(heard.last_heartbeat) : '',
-    // A detached secondary has no primary address.
+    // A detached secondary also reports `shutdown`, but knows no address of a primary.
     isAhead: text('connection_state') === 'shutdown' && textsOfJson(status.known_primary_cluster_addrs).length > 0,
     ageMs: countOf(heard.replication_primary_canary_age_ms),
   }
@@ -72,17 +72,17 @@ export const addressesOfSecondaries = (status: Status): readonly string[] =>
 const rowsOf = (value: unknown): Record<string, unknown>[] =>
   Array.isArray(value) ? value.filter((row) => typeof row === 'object' && row !== null) : []
 
-/** Returns a number, which the API reports as such or as text. 0 unless it is a non-negative number. */
+/** Parses a count, which the API reports as a number or as text. Returns 0 for any other value. */
 const countOf = (value: unknown): number => {
   const count = typeof value === 'string' ? Number(value) : value
   return typeof count === 'number' && Number.isFinite(count) && count >= 0 ? count : 0
 }
 
-/** Returns an empty string unless the value is a time. */
+/** Returns the value if it is a time. Otherwise, returns an empty string. */
 const timeOf = (value: unknown): string =>
   typeof value === 'string' && Number.isFinite(Date.parse(value)) ? value : ''
 
-/** The status of a cluster that reports none. */
+/** The status of a cluster that does not respond. */
 export const NO_STATUS: ReplicationStatus = parseStatus('dr', {})
 
 const DISABLED: Status = { mode: 'disabled' }
@@ -93,7 +93,7 @@ export const parseStatuses = ({ dr, performance }: Partial<Record<Kind, Status |
   performance: parseStatus('performance', performance ?? DISABLED),
 })
 
-/** Returns the mode for messages. */
+/** Returns the mode of a cluster for messages. */
 export const describeMode = ({ mode }: ReplicationStatus): string => (mode === '-' ? 'unknown' : mode)
 
 /** Whether a cluster is a secondary, or is becoming one. */
@@ -107,7 +107,7 @@ export const isDetached = ({ mode, primaryAddress }: ReplicationStatus): boolean
 export const isStreaming = ({ mode, state, connectionState }: ReplicationStatus): boolean =>
   mode === 'secondary' && state === 'stream-wals' && connectionState === 'ready'
 
-/** Returns why a cluster does not stream. Undefined if it does. */
+/** Returns the reason why a cluster does not stream. Undefined if it streams. */
 export const findStreamProblem = (status: ReplicationStatus): string | undefined =>
   isStreaming(status) ? undefined : `its state is ${status.state}, ${status.connectionState}`
 
@@ -118,19 +118,19 @@ export const AHEAD_FIXES = 'recover or reindex with "force" discards the extra e
 export const isPlaced = ({ mode, state }: ReplicationStatus): boolean => mode === 'secondary' && state === 'stream-wals'
 
 /**
- * Returns the number of entries of the primary that the secondary does not have yet. Null if the position of the secondary
- * belongs, or may belong, to another log: it compares with the primary, is ahead of it, or still has the position in the log
- * of another primary.
+ * Returns the number of log entries of the primary that the secondary does not have yet. Null if the position of the secondary
+ * may belong to another log: if the secondary compares its data with the primary, is ahead of the primary, or last followed
+ * another primary.
  */
 export const lagOf = (primary: ReplicationStatus, secondary: ReplicationStatus): number | null => {
   const { connectionState, primaryAddress, heardAddress } = secondary
   const isFollowing = connectionState === 'ready' || primaryAddress === primary.primaryAddress
   // A primary without a configured address reports none.
   const isUnknown = heardAddress === '' || primary.primaryAddress === ''
-  const isItsLog = isFollowing || isUnknown || heardAddress === primary.primaryAddress
-  return isPlaced(secondary) && isItsLog ? Math.max(0, primary.lastKindWal - secondary.lastWal) : null
+  const isSameLog = isFollowing || isUnknown || heardAddress === primary.primaryAddress
+  return isPlaced(secondary) && isSameLog ? Math.max(0, primary.lastKindWal - secondary.lastWal) : null
 }
 
-/** Returns true if a secondary has all entries that its primary had when the status of the primary was read. */
+/** Whether a secondary has all log entries that its primary had when the status of the primary was read. */
 export const hasAll = (secondary: ReplicationStatus, primary: ReplicationStatus): boolean =>
   primary.mode === 'primary' && lagOf(primary, secondary) === 0

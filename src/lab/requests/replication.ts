@@ -16,15 +16,16 @@ import { waitFor, type WaitOptions } from './wait.js'
 
 /** The steps that set up replication, as an operator would run them: one or a few requests each. */
 
-const LEAST_WAIT_MS = 1000
+/** Minimum timeout of a wait for the first response of a server, in milliseconds. */
+const ANSWER_WAIT_MS_MIN = 1000
 
 export const REPLICATION = 'sys/replication'
 
-/** Returns the ID of a secondary at its primary: kind of replication and initial position. */
+/** Returns the ID under which a lab registers a secondary at its primary, such as `perf-c`. */
 export const idOf = (kind: Kind, secondary: string): string =>
   `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
 
-/** Initializes and unseals a new server. Calls `onSeal` with the keys at once, so that a later failure cannot lose them. */
+/** Initializes and unseals a new server. Calls `onSeal` with the keys before the unseal, whose failure would lose the keys. */
 export const initialize = async (
   client: ApiClient,
   shares: number,
@@ -38,7 +39,7 @@ export const initialize = async (
   return seal
 }
 
-/** Initializes a server with auto-unseal: its shares are recovery keys. Calls `onSeal` as `initialize` does. */
+/** Initializes a new server with auto-unseal, whose key shares are recovery keys. Calls `onSeal` with these keys. */
 export const initializeAuto: typeof initialize = async (client, shares, threshold, onSeal = () => undefined) => {
   const made = await client.write('sys/init', { recovery_shares: shares, recovery_threshold: threshold })
   const seal = { rootToken: textOfJson(made.root_token), unsealKeys: textsOfJson(made.recovery_keys), threshold }
@@ -62,47 +63,52 @@ export const secondaryToken = async (client: ApiClient, kind: Kind, id: string):
 export const wrappedTokenIn = (answer: Readonly<Record<string, unknown>>): string => {
   const wrapped = answer.wrap_info as { token?: unknown } | null
   if (typeof wrapped?.token === 'string') return wrapped.token
-  throw new LabError('remote', 'the response of the primary has no activation token')
+  throw new LabError('remote', 'the response of the primary to secondary-token has no wrapping token')
 }
 
-/** Returns an activation token that only `below` can decrypt. The secondary need not reach the API of the primary. */
-export const encryptedToken = async (above: ApiClient, below: ApiClient, kind: Kind, id: string): Promise<string> => {
-  const made = await below.write(`${REPLICATION}/${kind}/secondary/generate-public-key`)
+/** Returns an activation token that only the secondary can decrypt, without a request to the API of the primary. */
+export const encryptedToken = async (
+  primary: ApiClient,
+  secondary: ApiClient,
+  kind: Kind,
+  id: string,
+): Promise<string> => {
+  const made = await secondary.write(`${REPLICATION}/${kind}/secondary/generate-public-key`)
   const { secondary_public_key } = (made.data ?? {}) as { secondary_public_key?: string }
   const path = `${REPLICATION}/${kind}/primary/secondary-token`
-  const answer = await above.write(path, { id, secondary_public_key })
+  const answer = await primary.write(path, { id, secondary_public_key })
   return textOfJson((answer.data as { token?: unknown } | null)?.token)
 }
 
-/** Enables a secondary, which erases its data. `caPem`: the CA certificate of the primary's API. */
+/** Makes a cluster a secondary, which erases its data. `caPem`: the CA certificate of the API of the primary. */
 export const enableSecondary = async (client: ApiClient, kind: Kind, token: string, caPem?: string): Promise<void> => {
   await client.write(`${REPLICATION}/${kind}/secondary/enable`, { token, ...(caPem ? { ca_cert: caPem } : {}) })
 }
 
-/** Returns the response of `sys/replication/<kind>/status` as it is. */
+/** Reads `sys/replication/<kind>/status`, and returns the unparsed data of the response. */
 export const statusOf = async (client: ApiClient, kind: Kind): Promise<Record<string, unknown>> => {
   const answer = await client.read(`${REPLICATION}/${kind}/status`)
   return (answer.data ?? {}) as Record<string, unknown>
 }
 
-/** Reads the status of a cluster. Rejects if it does not respond. */
+/** Reads the status of a cluster in one kind of replication. Rejects if the cluster does not respond. */
 export const askStatus = async (client: ApiClient, kind: Kind): Promise<ReplicationStatus> =>
   parseStatus(kind, await statusOf(client, kind))
 
-/** Reads the status of both kinds. Rejects if the cluster does not respond. */
+/** Reads the status of a cluster in both kinds of replication. Rejects if the cluster does not respond. */
 export const askStatuses = async (client: ApiClient): Promise<ReplicationStatuses> => {
   const [dr, performance] = await Promise.all([askStatus(client, 'dr'), askStatus(client, 'performance')])
   return { dr, performance }
 }
 
-/** Reads the status of both kinds, with the address of a primary. Mode `-` if the cluster does not respond. Never rejects. */
+/** Like `askStatuses`, with the address of a primary. Never rejects: if the cluster does not respond, the mode is `-`. */
 export const askRoles = (client: ApiClient): Promise<ReplicationStatuses> =>
   askStatuses(client).then(
     (statuses) => withOwnAddress(client, statuses),
     () => ({ dr: NO_STATUS, performance: NO_STATUS }),
   )
 
-/** Adds the address that a primary advertises: its status has an address only if one was set for its secondaries. */
+/** Adds the cluster address of a primary, whose status contains an address only if `primary/enable` has set one. */
 export const withOwnAddress = async (
   client: ApiClient,
   statuses: ReplicationStatuses,
@@ -119,8 +125,8 @@ export const withOwnAddress = async (
 type Ask = () => Promise<ReplicationStatus>
 
 /**
- * Returns why a secondary is behind, or undefined if it streams and has its primary's Merkle root. During writes to the
- * primary, the roots rarely match. The secondary then only needs all entries that the primary had at the first request.
+ * Returns the reason why a secondary is behind. Undefined if it streams and has the Merkle root of its primary. During writes
+ * to the primary, the roots rarely match. The secondary then needs only the entries that the primary had at the first request.
  */
 export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): Promise<string | undefined> =>
   findLagBetween(
@@ -128,7 +134,7 @@ export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): P
     () => askStatus(secondary, kind),
   )
 
-/** Returns the same as `findLag`, for clusters whose status is read in another way. */
+/** Like `findLag`, for clusters whose status is not read through a client. */
 export const findLagBetween = async (askPrimary: Ask, askSecondary: Ask): Promise<string | undefined> => {
   const before = await askPrimary()
   const theirs = await askSecondary()
@@ -145,10 +151,10 @@ export const findLagBetween = async (askPrimary: Ask, askSecondary: Ask): Promis
 
 type Call = (path: string, body?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>>
 
-/** Generates a root token on a performance secondary with its primary's shares. The join has invalidated its own token. */
+/** Generates a root token with key shares, for example on a performance secondary, whose join has invalidated its token. */
 export const generateRoot = async (client: ApiClient, keys: readonly string[]): Promise<string> => {
   await client.delete('sys/generate-root/attempt')
-  const token = await giveShares((path, body) => client.write(path, body), 'sys/generate-root', keys)
+  const token = await submitShares((path, body) => client.write(path, body), 'sys/generate-root', keys)
   if (token === undefined) throw new LabError('remote', 'generate-root did not complete with the key shares of the lab')
   return token
 }
@@ -159,14 +165,14 @@ export const OPERATION_TOKEN = `${REPLICATION}/dr/secondary/generate-operation-t
 const IN_PROGRESS = 'already in progress'
 
 /**
- * Generates a DR operation token. Undefined if the shares do not belong to this cluster. Throws LabError `conflict` if
+ * Generates a DR operation token. Undefined if the shares do not belong to this cluster. Rejects with LabError `conflict` if
  * another generation is in progress.
  */
 export const generateOperationToken = async (call: Call, keys: readonly string[]): Promise<string | undefined> => {
   try {
-    return await giveShares(call, OPERATION_TOKEN, keys)
+    return await submitShares(call, OPERATION_TOKEN, keys)
   } catch (error) {
-    // An abandoned generation blocks new ones. Wrong shares end a generation with another error.
+    // Only a generation that is in progress, for example an abandoned one, is a conflict. Wrong shares cause another error.
     if (!(error instanceof ApiError && error.status === 400)) throw error
     if (!error.errors.some((text) => text.includes(IN_PROGRESS))) return undefined
     throw generationInProgress(error)
@@ -178,8 +184,8 @@ export const generationInProgress = (cause?: unknown): LabError => {
   return new LabError('conflict', text, { cause })
 }
 
-/** Runs a token generation: starts it, then submits one share after the other. */
-const giveShares = async (call: Call, path: string, keys: readonly string[]): Promise<string | undefined> => {
+/** Starts a token generation, and submits key shares until it is complete. Undefined if the shares do not complete it. */
+const submitShares = async (call: Call, path: string, keys: readonly string[]): Promise<string | undefined> => {
   const attempt = await call(`${path}/attempt`)
   for (const key of keys) {
     const update = await call(`${path}/update`, { key, nonce: textOfJson(attempt.nonce) })
@@ -204,11 +210,11 @@ export const waitForAnswer = (
       await client.call('GET', 'sys/init')
       return undefined
     },
-    Math.max(timeoutMs, LEAST_WAIT_MS),
+    Math.max(timeoutMs, ANSWER_WAIT_MS_MIN),
     signal,
   )
 
-/** Waits until several servers respond. Sends no token. */
+/** Waits until all these servers respond. Sends no token. */
 export const waitForAnswers = async (
   clusters: readonly ClusterAccess[],
   { clock, timeoutMs, signal }: WaitOptions,

@@ -19,9 +19,10 @@ export interface WaitOptions {
 
 const TIMEOUT: Schema = { type: 'number', title: 'a number of milliseconds' }
 
+/** Pause between two evaluations of a condition, in milliseconds. */
 const PAUSE_MS = 25
 
-/** Interval for cheap conditions within this process, in milliseconds. */
+/** Pause between two evaluations of a cheap condition within this process, in milliseconds. */
 export const NEAR_PAUSE_MS = 5
 
 /**
@@ -63,13 +64,13 @@ export const waitFor = (
     }
   })
 
-/** Minimum time for one evaluation, even shortly before the timeout. */
+/** Minimum timeout of one evaluation, in milliseconds, even shortly before the timeout of the wait. */
 const FACT_MS_MIN = 250
 
-/** A shared reason for ending the timeout: creating an error with a stack for each evaluation would be expensive. */
-const EVALUATED = new LabError('interrupted', 'the fact was evaluated')
+/** The reason for aborting the timeout. Shared, because an error with a stack for each evaluation would be expensive. */
+const EVALUATED = new LabError('interrupted', 'the condition was evaluated')
 
-/** Evaluates the fact once, with a timeout, since a suspended server never responds. */
+/** Evaluates the condition once, with a timeout, because a suspended server never responds. `before`: the last description. */
 const evaluate = async (clock: Clock, fact: Fact, leftMs: number, before = ''): Promise<string | undefined> => {
   const evaluated = new AbortController()
   const silence = before === '' ? 'no response' : `${before}; no response since then`

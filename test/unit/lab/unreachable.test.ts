@@ -14,7 +14,7 @@ it('a refused connection reads as a server that does not listen yet, and another
 })
 
 it('the error of a stopped server differs from that of a server that may have executed the request', () => {
-  expect(String(after(refusal))).toMatch(/B does not respond .*; this operation requires it: start it first$/)
+  expect(String(after(refusal))).toMatch(/B does not respond .*; start it, because this operation requires it$/)
   expect(String(after(new Error('no answer within 10000 ms')))).toMatch(/the last request may still take effect$/)
   const other = new Error('other')
   expect(nameUnreachable(B, other)).toBe(other)
