@@ -6,7 +6,7 @@ import { type EventDraft, type LabEvent, parseEvent, timesOf } from './event.js'
 import { appendFileSync, readFileSync, renameSync, statSync } from 'node:fs'
 import path from 'node:path'
 
-/** Events kept in memory for readers that reconnect. The files contain more. */
+/** Maximum number of events in memory, for readers that reconnect. The files contain more events. */
 const KEPT_EVENTS_MAX = 1000
 const KEPT_CHARACTERS_MAX = 1024 * 1024
 const EVENT_CHARACTERS_MAX = 16 * 1024
@@ -21,15 +21,15 @@ interface EventLogOptions {
   /** The directory of the event files. */
   readonly directory: string
   readonly clock: Clock
-  /** Visible clock skew of a cluster, in milliseconds. */
+  /** Returns the clock skew that visible faults of a cluster cause, in milliseconds. */
   readonly skewMsOf?: (cluster: string) => number
-  /** Maximum size of the current file in bytes. A file of this size replaces the older file. */
+  /** Maximum size of the current file, in bytes. A file of this size becomes the older file, and replaces the previous one. */
   readonly fileBytesMax?: number
 }
 
 const FILE_BYTES_MAX = 4 * 1024 * 1024
 
-/** The events of a lab: bounded in memory and on disk, and sent to listeners. Numbering continues after a daemon restart. */
+/** Stores the events of a lab, with limits in memory and on disk, and sends them to listeners. IDs increase across restarts. */
 export class EventLog {
   readonly #options: EventLogOptions
   readonly #listeners = new Set<(event: LoggedEvent) => void>()
@@ -37,7 +37,7 @@ export class EventLog {
   #keptCharacters = 0
   #lastId = 0
   #fileBytes: number
-  /** The file may end in a partial line, after a crash of a lab daemon or with a full disk. */
+  /** Whether the file may end in a partial line, after a crash of a lab daemon or a failed write. */
   #isTorn: boolean
 
   constructor(options: EventLogOptions) {
@@ -48,34 +48,35 @@ export class EventLog {
     this.#isTorn = this.#fileBytes > 0
   }
 
-  /** Appends an event. Throws a usage error if it is too large. */
+  /** Appends an event. Throws LabError `usage` if the event is too large. */
   append(draft: EventDraft): LabEvent {
     const { lab, clock, skewMsOf } = this.#options
     const { cluster, kind, details, command } = draft
     const times = timesOf(clock.now(), cluster === undefined ? 0 : (skewMsOf?.(cluster) ?? 0))
     const event: LabEvent = { id: this.#lastId + 1, ...times, lab, cluster, kind, details, command }
     const line = JSON.stringify(event)
-    if (line.length > EVENT_CHARACTERS_MAX) throw new LabError('usage', 'the event is too large')
+    if (line.length > EVENT_CHARACTERS_MAX)
+      throw new LabError('usage', `the event has ${line.length} characters, but the maximum is ${EVENT_CHARACTERS_MAX}`)
     const logged = { id: event.id, line }
     this.#keep(logged)
-    // Written before it is sent, so that a successor of a crashed lab daemon never reuses a number.
+    // Writes the event before it is sent, so that after a crash the next lab daemon does not reuse its ID.
     this.#write(line)
     for (const listener of [...this.#listeners]) listener(logged)
     return event
   }
 
-  /** Returns the events in memory with a higher number. */
+  /** Returns the events in memory with an ID greater than `id`. */
   after(id: number): readonly LoggedEvent[] {
     return this.#kept.filter((event) => event.id > id)
   }
 
-  /** Calls `listener` for each new event until the returned function is called. */
+  /** Calls `listener` for each new event until the caller calls the returned function. */
   listen(listener: (event: LoggedEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Appends a line, which survives the end of this process. If the disk is full or missing, the line is lost. */
+  /** Appends a line to the file at once, so that the line survives a crash. If the write fails, the line is lost. */
   #write(line: string): void {
     const { directory, fileBytesMax = FILE_BYTES_MAX } = this.#options
     const text = `${this.#isTorn ? '\n' : ''}${line}\n`
@@ -103,10 +104,10 @@ export class EventLog {
 
 const STREAMS_MAX = 32
 
-/** Unsent bytes after which a slow reader is disconnected. It reconnects with the last event number that it received. */
+/** Number of unsent bytes at which a slow reader is disconnected. The reader reconnects with the ID of its last event. */
 const BEHIND_BYTES_MAX = 1024 * 1024
 
-/** Readers that receive each event immediately as one line of JSON, until they disconnect. */
+/** Sends each event to the connected readers immediately, as one line of JSON. */
 export class EventStreams {
   readonly #log: EventLog
   readonly #open = new Set<http.ServerResponse>()
@@ -115,7 +116,7 @@ export class EventStreams {
     this.#log = log
   }
 
-  /** Sends events after this number, then new ones. Throws a conflict if there are too many readers. */
+  /** Sends the events in memory with a higher ID than `after`, then new events. Throws LabError `conflict` at the limit. */
   add(response: http.ServerResponse, after: number): void {
     if (this.#open.size >= STREAMS_MAX)
       throw new LabError('conflict', `the maximum of ${STREAMS_MAX} readers of events is reached`)
@@ -140,7 +141,7 @@ export class EventStreams {
   }
 }
 
-/** Contains at least the most recent events of a file. */
+/** Number of bytes at the end of a file that contain at least its most recent events. */
 const TAIL_BYTES = 256 * 1024
 
 const fileIn = (directory: string): string => path.join(directory, 'events.jsonl')

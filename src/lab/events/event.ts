@@ -4,11 +4,11 @@ const EVENT_KINDS = [
   /** The lab is up, or is stopping. */
   'lab-up',
   'lab-down',
-  /** Details: `reason`. Events since the previous event of the lab were not recorded. */
+  /** The lab daemon has started. Changes since the previous event of the lab were not recorded. */
   'keeper-started',
-  /** A command that changes something. Details: `verb` and its arguments; `position` of a DR primary that it takes down. */
+  /** A command that changes the lab. Details: `verb` and its arguments, and `position` of a DR primary that it takes down. */
   'command',
-  /** A request that changes something on a cluster. `command` is the equivalent shell command without secrets. */
+  /** A write request to a cluster. `command` is the equivalent shell command without secrets. */
   'call',
   /** Details: the fault, as in `fault ls --json`. */
   'fault-set',
@@ -52,9 +52,9 @@ export type EventKind = (typeof EVENT_KINDS)[number]
 /** JSON-compatible details. Never put secrets into them. */
 type EventDetails = Readonly<Record<string, unknown>>
 
-/** An event as it is reported. The lab daemon adds its number and times. */
+/** An event without its ID and times, which the lab daemon adds. */
 export interface EventDraft {
-  /** The cluster of the event. Absent for the whole lab or several clusters, which the details name. */
+  /** The cluster of the event. Absent if the event concerns the lab or several clusters, which the details name. */
   readonly cluster?: string | undefined
   readonly kind: EventKind
   readonly details: EventDetails
@@ -78,7 +78,7 @@ export interface EventDraft {
  * await listening // ends with the lab
  */
 export interface LabEvent extends EventDraft {
-  /** Increases within a lab, also across restarts of its daemon. */
+  /** A number that increases with each event of a lab, even if its daemon restarts. */
   readonly id: number
   /** RFC 3339 with milliseconds, in UTC. */
   readonly time: string
@@ -87,7 +87,7 @@ export interface LabEvent extends EventDraft {
   readonly lab: string
 }
 
-/** Returns the time of an event, and the time on the cluster's clock if that is shifted. Parameters in milliseconds. */
+/** Returns the time of an event, and the time on the clock of the cluster if it is shifted. Parameters in milliseconds. */
 export const timesOf = (nowMs: number, skewMs: number): Pick<LabEvent, 'time' | 'virtualTime'> => {
   const at = (ms: number) => new Date(ms).toISOString()
   return skewMs === 0 ? { time: at(nowMs) } : { time: at(nowMs), virtualTime: at(nowMs + skewMs) }

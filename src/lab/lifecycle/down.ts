@@ -12,15 +12,16 @@ import type { ProcessFacts } from '../model/process-table.js'
 interface DownOptions {
   /** Keeps data and keys, so that the servers can be started again. */
   readonly keep: boolean
-  /** When aborted, remaining processes are killed immediately. */
+  /** Its abort kills the remaining processes immediately. */
   readonly forceSignal?: AbortSignal | undefined
 }
 
+/** Time for a process to exit after SIGTERM, in milliseconds. After this time, it is killed. */
 const STOP_MS = 15_000
 
 /**
- * Stops every server of a lab and deletes its files, even after an incomplete start or with a damaged record. An attached lab
- * is only unregistered. Returns undefined if the lab does not exist. Throws a conflict if another command is changing it.
+ * Stops every server of a lab and deletes its files, even after an incomplete start or with a damaged record. Only unregisters
+ * an attached lab (`forgotten`). Resolves to undefined if there is no lab. Rejects with LabError `conflict` if it is claimed.
  */
 export const downLab = async (
   name: string,
@@ -36,7 +37,10 @@ export const downLab = async (
       return 'forgotten'
     }
     if (!lab && options.keep)
-      throw new LabError('conflict', `cannot read the record of the lab "${name}", so its data cannot be kept`)
+      throw new LabError(
+        'conflict',
+        `cannot read the record of the lab "${name}", so its data cannot be kept: run the command without --keep`,
+      )
     if (lab && options.keep) recordStop(lab)
     if (lab) await stopLab(lab, options, host)
     await stopAll(host.servers.findAll(findConfigFiles(name)), options, host)
@@ -52,7 +56,7 @@ export const downLab = async (
   }
 }
 
-/** Records that the servers do not crash. A full disk does not prevent the stop. */
+/** Records the stop of the servers, because an exit without this record is a crash. A full disk does not prevent the stop. */
 const recordStop = (lab: LabRecord): void => {
   const stopped = serversOfLab(lab).reduce((rest, { name }) => withProcess(rest, name, null), lab)
   attempt(() => saveLab(stopped))

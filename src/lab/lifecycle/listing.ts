@@ -6,22 +6,23 @@ import { commandIn, findConfigFiles, findIntactLab, hasRecord } from '../model/l
 import { listLabs } from '../model/state-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 
-/** A lab as listed. Values missing in its record are undefined. */
+/** A lab in the list of labs. Properties that its record does not contain are undefined. */
 export interface LabListing {
   readonly name: string
   readonly topology: string | undefined
-  /** `incomplete`: the process that started it no longer exists. `damaged`: its record cannot be read. */
+  /** `incomplete`: the process that started the lab no longer exists. `damaged`: the record of the lab cannot be read. */
   readonly state: 'running' | 'partly running' | 'stopped' | 'failed' | 'incomplete' | 'damaged' | 'busy' | 'attached'
   /** Process ID of the command that is changing the lab, else of its daemon. Undefined if there is neither. */
   readonly owner: number | undefined
   /** ISO 8601. */
   readonly createdAt: string | undefined
-  /** Undefined if the record does not contain it. */
+  /** Number of clusters. Undefined if the record does not contain it. */
   readonly clusters: number | undefined
+  /** Number of servers. For an attached lab, the number of clusters. */
   readonly servers: number
   /** Number of running processes. 0 for an attached lab. */
   readonly running: number
-  /** Advice. Empty if there is none. */
+  /** Advice for the user. Empty if there is none. */
   readonly note: string
 }
 
@@ -31,7 +32,7 @@ const describe = (name: string, host: LabHost): LabListing => {
   const lab = findIntactLab(name)
   const common = { name, topology: lab?.topology, createdAt: lab?.createdAt, clusters: lab?.clusters.length }
   if (lab && isAttached(lab)) {
-    // Only `status` asks the servers.
+    // Sends no request to external servers, which could make the list slow.
     const note = `external servers; "understudy status --name ${name}" shows their state`
     return { ...common, state: 'attached', owner: undefined, servers: lab.clusters.length, running: 0, note }
   }
@@ -76,8 +77,8 @@ export const findLabPorts = (host: LabHost): ReadonlyMap<number, string> => {
 }
 
 /**
- * Explains why a local lab server does not respond, with the command that fixes it. Undefined if the address belongs to no
- * lab, or the server is running.
+ * Explains why the server at a URL does not respond, with the command that starts or resumes it. Undefined if the address
+ * belongs to no lab of this machine, or if the server is running.
  */
 export const explainUnreachable = (url: string, host: Pick<LabHost, 'servers'>): string | undefined => {
   const found = listLocalServers().find(({ server }) => url.startsWith(`${server.apiAddress}/`))
@@ -86,7 +87,7 @@ export const explainUnreachable = (url: string, host: Pick<LabHost, 'servers'>):
   const process = findServer(found.lab, found.server, host)
   if (!process) return `${describeServer(name)} is stopped; "${commandIn(found.lab.name, `start ${name}`)}" starts it`
   if (!process.isFrozen) return undefined
-  return `${describeServer(name)} is paused; "${commandIn(found.lab.name, `resume ${name}`)}" resumes it`
+  return `${describeServer(name)} is suspended; "${commandIn(found.lab.name, `resume ${name}`)}" resumes it`
 }
 
 /** Returns true for the configuration file of a server, and false for the file of the lab daemon. */

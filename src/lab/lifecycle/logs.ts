@@ -5,7 +5,7 @@ import { formatLine } from '../../base/log.js'
 import { makeDirectory } from '../../base/make-directory.js'
 import { type LabRecord, serversIn } from '../model/cluster.js'
 
-/** The writer of a log: the letter of a cluster, or `keeper`. */
+/** A log file. `name`: the name of a server, `keeper` for the lab daemon, or `etcd`. */
 interface LogSource {
   readonly name: string
   readonly logFile: string
@@ -18,9 +18,10 @@ export interface LogLine {
   readonly text: string
 }
 
+/** The time of a line: at its start, or in the field `time` or `@timestamp` of a JSON line. */
 const TIME = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)|"(?:@timestamp|time)":\s*(?:"([^"]+)"|(\d+))/
 
-/** Returns the log files of the named servers, or of all servers. `isDaemonWanted`: also of the lab daemon and its etcd. */
+/** Returns the logs of the named servers, or of all servers. `isDaemonWanted`: also the logs of the lab daemon and its etcd. */
 export const logSources = (
   { clusters, keeper, etcd }: LabRecord,
   names: readonly string[],
@@ -33,7 +34,7 @@ export const logSources = (
   ...(isDaemonWanted && etcd ? [{ name: 'etcd', logFile: etcd.logFile }] : []),
 ]
 
-/** Copies the logs into a directory and returns the paths. */
+/** Copies the existing logs into a directory, and returns the paths of the copies. */
 export const exportLogs = (sources: readonly LogSource[], directory: string): string[] => {
   makeDirectory(directory)
   return sources
@@ -127,14 +128,15 @@ const timeOf = (text: string): number | undefined => {
 export const isOfRequest = ({ text }: LogLine, id: string): boolean => fieldsOf(text)?.request_id === id
 
 /**
- * Adds the source to a JSON line, replacing any field of that name. Other lines, such as a start banner, become a message.
+ * Returns a line as JSON, with its source as the field `cluster` or `source`. A line that is not JSON, such as a start banner,
+ * becomes the field `message`.
  */
 export const toJsonLine = ({ source, text }: LogLine): string => {
   const from = source === 'keeper' ? { source } : { cluster: source }
   return JSON.stringify({ ...from, ...(fieldsOf(text) ?? { message: text }), ...from })
 }
 
-/** Formats a line as text: source, time, level, message and fields. */
+/** Formats a line as text: source, time, level, message and further fields. */
 export const toTextLine = ({ source, text }: LogLine): string => {
   const fields = fieldsOf(text)
   return `${source} ${fields?.time === undefined ? text : formatLine(fields)}`

@@ -28,13 +28,13 @@ export interface LabPlan {
   readonly topology: Topology
   readonly settings: LabSettings
   readonly logLevel?: string | undefined
-  /** The parent of the data directory of this lab. Default: the directory of the lab. */
+  /** The directory in which the data directory of this lab is created. Default: the directory of the lab. */
   readonly dataDir?: string | undefined
   /** The address on which the APIs listen. Default: 127.0.0.1. */
   readonly apiHost?: string | undefined
   /** Whether all servers run in the process of the lab daemon. */
   readonly isInProcess?: boolean | undefined
-  /** Makes keys, tokens and faults reproducible. Only if all servers share a process. */
+  /** Makes keys, tokens and faults reproducible. Only with `isInProcess`. */
   readonly seed?: string | undefined
   /** The image to restore. Without one, the lab starts empty. */
   readonly image?: LabImage | undefined
@@ -53,7 +53,7 @@ export const planLab = async (
   const random = createSystemRandom()
   const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory
   const free = await choosePorts(topology, ports, random)
-  const places: PlanInputs = {
+  const inputs: PlanInputs = {
     directory,
     dataRoot,
     random,
@@ -63,15 +63,15 @@ export const planLab = async (
   }
   const clusters: ClusterRecord[] = []
   if (isInProcess) requireSharedMemory(topology)
-  const etcd = isInProcess ? undefined : planEtcd(places)
+  const etcd = isInProcess ? undefined : planEtcd(inputs)
   for (const cluster of topology.clusters) {
     const given = { ...settings, ...settingsOf(topology, cluster) }.lab_api_token
     const labApiToken = given === undefined && apiHost !== LOOPBACK ? randomWord(random) : given
-    const planned = planCluster(cluster, ports, places)
+    const planned = planCluster(cluster, ports, inputs)
     clusters.push(labApiToken === undefined ? planned : { ...planned, labApiToken: String(labApiToken) })
   }
   const routes = planRoutes(reachesOf(clusters, topology), free, topology)
-  refuseConfusion(serversOfLab({ clusters }))
+  refuseFormerPorts(serversOfLab({ clusters }))
   return {
     apiVersion: 'understudy/v1',
     name,
@@ -91,8 +91,7 @@ export const planLab = async (
 }
 
 /**
- * Chooses the ports of proxies and balancers together, excluding those reserved for servers of the lab: these are not in use
- * yet and look free.
+ * Chooses the ports of proxies, load balancers and etcd. Excludes `ports`, the ports of the servers, which are not in use yet.
  */
 const choosePorts = async (
   topology: Topology,
@@ -106,10 +105,11 @@ const choosePorts = async (
   return [...(await randomSinglePorts(routeCount(servers) + 2 * balancers + ETCD_PORTS + servers, random, given))]
 }
 
+/** Number of ports of the etcd of a lab: client and peer port. */
 const ETCD_PORTS = 2
 
 /** Returns a port of a stopped lab that another process uses. Undefined if there is none. */
-export const findTakenPort = async ({ clusters, keeper, etcd }: LabRecord): Promise<number | undefined> => {
+export const findPortInUse = async ({ clusters, keeper, etcd }: LabRecord): Promise<number | undefined> => {
   const servers = serversOfLab({ clusters }).flatMap(({ ports, etcdPort }) => [ports.api, ports.cluster, etcdPort])
   for (const port of [...servers, ...(etcd?.ports ?? []), ...keeper.routes.map((route) => route.port)])
     if (port !== undefined && !(await isFree(port))) return port
@@ -117,7 +117,8 @@ export const findTakenPort = async ({ clusters, keeper, etcd }: LabRecord): Prom
 }
 
 /**
- * Plans the etcd that nodes share. Undefined if none do. Throws LabError `usage` if the etcd program is needed but missing.
+ * Plans the etcd that nodes share. Undefined if no nodes share one. Throws LabError `usage` if nodes need the program etcd, but
+ * this machine does not have it.
  */
 const planEtcd = ({ directory, dataRoot, free, topology }: PlanInputs): LabEtcdPlan | undefined => {
   const several = topology.clusters.filter((name) => serversOf(topology, name).length > 1)
@@ -133,11 +134,11 @@ const planEtcd = ({ directory, dataRoot, free, topology }: PlanInputs): LabEtcdP
   }
 }
 
-/** Rejects a new port that is the old port of another server, because other servers still connect to the old address. */
-const refuseConfusion = (servers: readonly ServerRecord[]): void => {
+/** Throws LabError `conflict` if a server of a snapshot has a port that another server had, to which others still connect. */
+const refuseFormerPorts = (servers: readonly ServerRecord[]): void => {
   for (const { name, ports } of servers) {
     for (const port of [ports.api, ports.cluster]) {
-      const other = servers.find((one) => one.name !== name && isFormer(one, hostOf(port)))
+      const other = servers.find((one) => one.name !== name && hasFormerAddress(one, hostOf(port)))
       if (!other) continue
       const text = `port ${port} cannot be reused: in the snapshot, it is the port of ${describeServer(other.name)}, and other servers still connect to it there`
       throw new LabError('conflict', `${text}: choose another --port-base, or --ports random`)
@@ -145,7 +146,7 @@ const refuseConfusion = (servers: readonly ServerRecord[]): void => {
   }
 }
 
-const isFormer = ({ formerly }: ServerRecord, address: string): boolean =>
+const hasFormerAddress = ({ formerly }: ServerRecord, address: string): boolean =>
   Object.values(formerly ?? {}).some((addresses) => addresses.includes(address))
 
 interface PlanInputs {
@@ -153,13 +154,13 @@ interface PlanInputs {
   readonly dataRoot: string
   readonly random: Random
   readonly topology: Topology
-  /** Free ports. Choosing one removes it. */
+  /** Free ports. Planning removes each port that it uses. */
   readonly free: number[]
   readonly imaged: readonly ImagedServer[]
 }
 
-const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, places: PlanInputs): ClusterRecord => {
-  const { directory, dataRoot, random, topology, free, imaged } = places
+const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, inputs: PlanInputs): ClusterRecord => {
+  const { directory, dataRoot, random, topology, free, imaged } = inputs
   const { tls, seal, reach } = planOf(topology, name)
   const [api = 0, cluster = 0] = reach === 'load-balancer' ? free.splice(0, 2) : []
   const balancer = reach === 'load-balancer' ? { api, cluster } : undefined

@@ -21,9 +21,9 @@ export interface ServerControls {
   readonly lab: AnyLab
   /** The name and address of the server, with the keys of its cluster. */
   readonly place: ClusterAccess
-  /** Resolves to why it is down, such as `is not running`. Undefined if it runs or is suspended. */
+  /** Resolves to the reason why the server is down, such as `is not running`. Undefined if it runs or is suspended. */
   findDown(): Promise<string | undefined>
-  /** Resolves to the result, for the user. */
+  /** Starts and unseals the server, and resolves to the result, for the user. */
   start(): Promise<string>
   stop(): Promise<void>
   kill(): Promise<void>
@@ -34,10 +34,10 @@ export interface ServerControls {
 
 export const NOT_RUNNING = 'is not running'
 
-/** Actions that apply to the running servers if no server is named. */
+/** Actions that skip servers that are down, if the user names no server. */
 const OF_RUNNING: readonly ServerVerb[] = ['resume', 'unseal']
 
-/** Returns true, and reports why, if an action skips a server that is down, because the action has no names. */
+/** Resolves to true, and reports the reason, if an action skips this server. `names`: the servers that the user has named. */
 export const isSkipped = async (
   { place, findDown }: ServerControls,
   verb: ServerVerb,
@@ -50,7 +50,7 @@ export const isSkipped = async (
   return down !== undefined
 }
 
-/** Runs an action on a server, and resolves to its result. A state that is already reached is not an error. */
+/** Runs an action on a server, and resolves to the result, for the user. If the server is already in this state, succeeds. */
 export const workOn = async (server: ServerControls, verb: ServerVerb): Promise<string> => {
   const { lab, place } = server
   const name = describeServer(place.name)
@@ -90,8 +90,8 @@ export const workOn = async (server: ServerControls, verb: ServerVerb): Promise<
 }
 
 /**
- * Runs an action on externally managed servers: on the named clusters or nodes, or on all servers without names. An action on
- * the process requires a local container.
+ * Runs an action on the named clusters or nodes of an attached lab. Without names, runs it on all servers. For a server that is
+ * not a local container, supports only `seal` and `unseal`.
  */
 export const workOnAttached = async (
   lab: AttachedLab,
@@ -101,7 +101,7 @@ export const workOnAttached = async (
   host: LabHost,
 ): Promise<void> => {
   const places = chooseServersOfLab(lab, names)
-  // A multi-node cluster does not respond before most of its nodes run, so all are started first.
+  // Starts all containers first, because a multi-node cluster responds only when most of its nodes run.
   const containers = verb === 'start' ? places.flatMap(({ server }) => server.container ?? []) : []
   if (containers.length > 1) await docker('start', ...containers)
   for (const { cluster, server } of places) {
@@ -119,12 +119,13 @@ const requireContainer = ({ name }: AttachedLab, server: AttachedServer, verb: S
   )
 }
 
+/** Time for a container to stop before Docker kills it, in seconds. */
 const STOP_SECONDS = 15
-const ANSWER_MS = 3000
+const TIMEOUT_MS = 3000
 
-/** Resolves to why a server gives no response. Undefined if it responds. */
+/** Resolves to the reason why a server does not respond. Undefined if it responds. */
 const findSilence = (place: ClusterAccess): Promise<string | undefined> =>
-  withAnonymousClient(place, (client) => client.send('GET', 'sys/seal-status'), ANSWER_MS).then(
+  withAnonymousClient(place, (client) => client.send('GET', 'sys/seal-status'), TIMEOUT_MS).then(
     () => undefined,
     (error: unknown) => {
       const silence = describeUnreachable(error)
@@ -160,7 +161,7 @@ const controlsOf = (
       onProgress(`stopping the container ${container}`)
       await docker('stop', '--time', String(STOP_SECONDS), container)
     },
-    // Docker reports the exit shortly after the signal.
+    // `docker kill` returns before the container has exited.
     kill: async () => {
       await docker('kill', container)
       await docker('wait', container)

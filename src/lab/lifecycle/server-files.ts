@@ -54,7 +54,7 @@ export const writeFiles = async (
   }
 }
 
-/** Returns the storage of a node in a multi-node cluster: the shared etcd of the lab, or the addresses of its peers. */
+/** Returns the storage of a node: the etcd that nodes share, or the addresses of its peers. Empty for a single server. */
 const sharedBy = (
   { etcd }: LabRecord,
   { nodes, caFile }: ClusterRecord,
@@ -65,7 +65,7 @@ const sharedBy = (
   return { peers: { apiAddresses: nodes.map(({ apiAddress }) => apiAddress), caFile, etcdAddress: hostOf(etcdPort) } }
 }
 
-/** Returns routes from the server addresses at the time of the snapshot to the current ones. */
+/** Returns routes from the addresses that servers had in the snapshot to the current addresses. `from`: the dialing server. */
 const formerRoutesOf = ({ clusters, keeper }: LabRecord, { name: own }: ClusterRecord, from: string): string[] =>
   serversOfLab({ clusters: clusters.filter(({ name }) => name !== own) }).flatMap(({ name, formerly }) => {
     if (!formerly) return []

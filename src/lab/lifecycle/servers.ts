@@ -1,6 +1,8 @@
 import { rm } from 'node:fs/promises'
+import { parseJsonObject } from '../../base/json.js'
 import type { ApiClient } from '../../client/api-client.js'
 import {
+  type ClusterAccess,
   type ClusterKeys,
   type ClusterRecord,
   describeServer,
@@ -15,7 +17,8 @@ import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { takesDown } from '../daemon/last-position.js'
 import { LabError } from '../model/lab-error.js'
 import { NO_PROCESS, type ProcessFacts } from '../model/process-table.js'
-import { waitForAnswer } from '../requests/replication.js'
+import type { LastPosition } from '../requests/expected-loss.js'
+import { askStatus, waitForAnswer } from '../requests/replication.js'
 import { lastLogLines } from '../processes/child-process.js'
 import { unsealWithAny } from '../keys/seals.js'
 import type { ServerVerb, VerbOptions } from '../model/server-verbs.js'
@@ -27,26 +30,25 @@ import { findServer, launchCluster, type LaunchedServer, startLabDaemon } from '
 import type { LabHost } from '../processes/lab-host.js'
 import { openNode } from '../nodes/nodes.js'
 import { openCluster } from '../wiring/wire.js'
-import { positionAfterStop, positionBefore } from './last-position.js'
 import { isSkipped, NOT_RUNNING, type ServerControls, workOn, workOnAttached } from './server-controls.js'
 
 /**
- * Runs `verb` on the named clusters of a lab, or on all clusters if no name is given, and reports each result. A server that
- * is already in the wanted state is not an error. `start` unseals a server with the keys of its cluster, or of the clusters
- * from which it has replicated.
+ * Runs `verb` on the named clusters or nodes of a lab, and reports each result. Without names, runs it on all servers. Succeeds
+ * for a server that is already in this state. `start` unseals a server with the keys of its cluster, or of the clusters from
+ * which it has replicated.
  */
 export const workOnServers = async (
   name: string,
   verb: ServerVerb,
-  clusters: readonly string[],
+  names: readonly string[],
   options: VerbOptions,
   host: LabHost,
 ): Promise<void> => {
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
     const known = requireAnyLab(name)
-    if (isAttached(known)) return await workOnAttached(known, verb, clusters, options, host)
-    const chosen = chooseServers(known, clusters)
+    if (isAttached(known)) return await workOnAttached(known, verb, names, options, host)
+    const chosen = chooseServers(known, names)
     if (verb === 'wipe' && !known.isInProcess) await requireWipeable(known, chosen, options, host)
     if (verb === 'start' || verb === 'restart') await ensureLabDaemon(requireLab(name), options, host)
     const context = { name, options, host, launched: new Map<string, LaunchedServer>() }
@@ -54,14 +56,14 @@ export const workOnServers = async (
     for (const server of chosen) {
       const { lab, cluster } = readRecords(context, server.name)
       const controls = controlsOf(context, server.name)
-      if (await isSkipped(controls, verb, clusters, options)) continue
+      if (await isSkipped(controls, verb, names, options)) continue
       const place = { ...cluster, apiAddress: server.apiAddress }
       const before = takesDown(verb) ? await positionBefore(place) : undefined
       options.onProgress(await workOn(controls, verb))
       const command = commandIn(name, `${verb} ${server.name}`)
-      // In a multi-node cluster, another node may become active and append more entries.
-      const isEnd = verb === 'stop' && !cluster.nodes
-      const position = before && isEnd ? positionAfterStop(before, server.logFile) : before
+      // In a multi-node cluster, another node may become active and append further entries.
+      const isFinal = verb === 'stop' && !cluster.nodes
+      const position = before && isFinal ? positionAfterStop(before, server.logFile) : before
       const details = { verb, ...(position && { position }) }
       const event = { cluster: cluster.name, kind: 'command', details, command } as const
       await new LabDaemonClient(lab.keeper.socket).emit(event)
@@ -71,7 +73,22 @@ export const workOnServers = async (
   }
 }
 
-/** Throws before any data is removed if one of the servers is running. */
+const TIMEOUT_MS = 1000
+
+/** Returns the position of a DR primary before a command takes it down. Undefined for other roles, or without a response. */
+const positionBefore = async (cluster: ClusterAccess): Promise<LastPosition | undefined> => {
+  const ask = withAnonymousClient(cluster, (client) => askStatus(client, 'dr'), TIMEOUT_MS)
+  const status = await ask.catch(() => undefined)
+  return status?.mode === 'primary' ? { set: status.clusterId, lastWal: status.lastKindWal, isFinal: false } : undefined
+}
+
+/** Returns the position after an orderly stop, from the last line of the log. Without this line, returns `before`. */
+const positionAfterStop = (before: LastPosition, logFile: string): LastPosition => {
+  const last = parseJsonObject(Buffer.from(lastLogLines(logFile).split('\n').at(-1) ?? ''))
+  return last?.message === 'storage closed' ? { ...before, lastWal: Number(last.last_dr_wal), isFinal: true } : before
+}
+
+/** Rejects with LabError `conflict` if one of the servers is running, before any data is removed. Then calls `onErase`. */
 const requireWipeable = async (
   lab: LabRecord,
   servers: readonly ServerRecord[],
@@ -86,7 +103,7 @@ const requireWipeable = async (
   await onErase?.(`the data of ${servers.map(({ name }) => describeServer(name)).join(', ')} is erased`)
 }
 
-/** Restarts a killed lab daemon on the same ports, since all links are down without it. */
+/** Restarts a killed lab daemon on the same ports, because all links are down without a lab daemon. */
 const ensureLabDaemon = async (lab: LabRecord, options: VerbOptions, host: LabHost): Promise<void> => {
   const { keeper, launched } = await startLabDaemon(lab, host, options)
   if (!launched) return
@@ -99,7 +116,7 @@ interface Context {
   readonly name: string
   readonly options: VerbOptions
   readonly host: LabHost
-  /** Servers that were started together, and are not open yet. */
+  /** Servers that were started together, and are not unsealed yet. */
   readonly launched: Map<string, LaunchedServer>
 }
 
@@ -138,10 +155,10 @@ const controlsOf = (context: Context, name: string): ServerControls => {
     lab,
     place: { ...cluster, name, apiAddress: server.apiAddress },
     findDown: async () => (find() ? undefined : NOT_RUNNING),
-    // Reads the record again, which may show that the server was stopped since.
+    // Reads the record again, because a restart has changed the record of the stopped server.
     start: () => start(readRecords(context, name), context),
   }
-  /** Stops or crashes one server in the process of the lab daemon. The others continue. */
+  /** Stops or crashes one server in the process of the lab daemon. The other servers continue. */
   const endHosted = async (verb: 'stop' | 'crash') => {
     if (!find()) return
     await new LabDaemonClient(lab.keeper.socket).work(name, verb, options.timeoutMs)
@@ -204,7 +221,7 @@ const open = async (records: Records, client: ApiClient, context: Context): Prom
   return `${describeServer(server.name)} is ready at ${server.apiAddress}`
 }
 
-/** Unseals a server that has just started and responds. A server without data, as on a new machine, is initialized first. */
+/** Unseals a server that has just started and responds. Initializes a single server without data, as after `wipe`. */
 const openStarted = async (
   { lab, cluster, server }: Records,
   client: ApiClient,

@@ -7,14 +7,16 @@ import type { Topology } from '../model/topology.js'
 import { imagedServers, type LabImage, type Manifest } from '../snapshot/manifest.js'
 import { withSnapshot } from '../snapshot/take-image.js'
 
-interface UpSnapshotOptions extends Pick<UpOptions, 'name' | 'timeoutMs' | 'dataDir' | 'signal' | 'forceSignal'> {
-  readonly foreground?: boolean | undefined
-  readonly inProcess?: boolean | undefined
+interface UpSnapshotOptions
+  extends Pick<
+    UpOptions,
+    'name' | 'timeoutMs' | 'dataDir' | 'signal' | 'forceSignal' | 'isForeground' | 'isInProcess'
+  > {
   /** Default: the previous ports of the lab, or random ports if any of them is taken. */
   readonly portChoice?: ((topology: Topology) => UpOptions['choosePorts']) | undefined
 }
 
-/** Starts a lab in the state of a saved snapshot. Validates the complete file before it starts anything. */
+/** Starts a lab in the state of a saved snapshot. Validates the complete file before it starts a server. */
 export const upSnapshot = async (nameOrFile: string, options: UpSnapshotOptions, host: LabHost): Promise<LabRecord> => {
   labDirectory(options.name)
   return withSnapshot(nameOrFile, host, (image) => upImage(image, options, host))
@@ -30,13 +32,12 @@ export const upImage = (image: LabImage, options: UpSnapshotOptions, host: LabHo
     settings: {},
     clock: host.clock,
     choosePorts: options.portChoice?.(topology) ?? (() => savedPorts(image.manifest)),
-    isForeground: options.foreground,
-    isInProcess: options.inProcess,
     image,
   }
   return upLab(given, host)
 }
 
+/** Returns the ports of the servers in the snapshot, or random ports if any of these is in use. */
 const savedPorts = async ({ clusters }: Manifest): Promise<ReadonlyMap<string, PortPair>> => {
   const servers = imagedServers(clusters)
   const saved = servers.flatMap(({ ports }) => [ports.api, ports.cluster])

@@ -1,3 +1,4 @@
+import { unlessAborted } from '../../base/await-change.js'
 import { counted } from '../../base/counted.js'
 import { messageOf } from '../../base/printable.js'
 import { inStep, note } from '../../base/progress.js'
@@ -21,7 +22,7 @@ import { isOfPeers, loadLabImage } from '../snapshot/load-image.js'
 import { imagedServers, type LabImage } from '../snapshot/manifest.js'
 import { startDirectory } from '../snapshot/reset.js'
 import { takeLabImage } from '../snapshot/take-image.js'
-import { findTakenPort, type LabPlan, planLab } from './plan.js'
+import { findPortInUse, type LabPlan, planLab } from './plan.js'
 import { writeFiles } from './server-files.js'
 import { claimLab } from '../processes/claim.js'
 import { stopLab } from './down.js'
@@ -31,27 +32,29 @@ import { openNodes } from '../nodes/nodes.js'
 import type { LabHost } from '../processes/lab-host.js'
 
 export interface UpOptions extends WireOptions, LabPlan {
-  /** Called only if the name is free, because the ports of a running lab with this name would be in use. */
+  /** Chooses the ports. Called only if the name is free, because the ports of a running lab with this name would be in use. */
   readonly choosePorts: () => Promise<ReadonlyMap<string, PortPair>>
   /** An additional root token on every cluster that serves clients. */
   readonly rootToken?: string | undefined
   /** Whether servers and lab daemon stop when this process ends in any way. */
   readonly isForeground?: boolean | undefined
-  /** When aborted, the cleanup of a failed start kills the servers immediately. */
+  /** Its abort makes the cleanup of a failed start kill the servers immediately. */
   readonly forceSignal?: AbortSignal | undefined
 }
 
+/** Exit status of a server whose ports or data another process uses. */
 const EXIT_CONFLICT = 5
-const ENDING_HEARD_MS = 50
+/** Maximum delay of the report that a server has exited, in milliseconds. */
+const EXIT_REPORT_MS = 50
 
 /**
- * Starts a topology as separate processes and waits until it is replicated. Claims the name and records every server before
- * it starts the first. After a failure, or an interruption through `signal`, removes everything except the logs. Throws a
- * conflict if a lab of that name exists.
+ * Starts the servers of a topology, and waits until all secondaries are replicated. Claims the name, and records every server
+ * before it starts the first. After a failure, or an abort of `signal`, removes everything except the logs. Rejects with
+ * LabError `conflict` if a lab of this name exists.
  */
 export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecord> => {
   const { name } = options
-  refuseFrozen(options)
+  refuseSuspended(options)
   if (options.dataDir !== undefined) makeDirectories(path.resolve(options.dataDir), 'choose another --data-dir')
   const claim = claimLab(name, 'started', host.me, host.table)
   try {
@@ -63,9 +66,9 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
       try {
         return await bringUp(planned, options, host)
       } catch (error) {
-        const taken = options.signal?.aborted ? undefined : await findTakenPort(planned)
-        if (taken === undefined || left === 1) throw error
-        note(`port ${taken} is in use${describeOwner(findPortOwner(taken))}: choosing other ports`)
+        const port = options.signal?.aborted ? undefined : await findPortInUse(planned)
+        if (port === undefined || left === 1) throw error
+        note(`port ${port} is in use${describeOwner(findPortOwner(port))}: choosing other ports`)
       }
     }
   } finally {
@@ -73,17 +76,17 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
   }
 }
 
-/** Number of attempts: another process may take a port between its choice and the start of the server. */
+/** Number of attempts to start, each with other ports, because another process may bind a chosen port first. */
 const PORT_TRIES = 3
 
-/** Rejects an image with a suspended server: servers that share a process cannot be suspended separately. */
-const refuseFrozen = ({ isInProcess, image }: UpOptions): void => {
-  const frozen =
+/** Throws LabError `usage` for an image with a suspended server, because a server in a shared process cannot be suspended. */
+const refuseSuspended = ({ isInProcess, image }: UpOptions): void => {
+  const suspended =
     isInProcess && imagedServers(image?.manifest.clusters ?? []).find(({ process }) => process === 'paused')
-  if (frozen)
+  if (suspended)
     throw new LabError(
       'usage',
-      `${describeServer(frozen.name)} of the snapshot is suspended, which in-process labs do not support`,
+      `${describeServer(suspended.name)} of the snapshot is suspended, which in-process labs do not support: use a lab of processes`,
     )
 }
 
@@ -95,13 +98,13 @@ const refuseWhenThere = (name: string, { servers }: LabHost): void => {
       'conflict',
       `the lab "${name}" is attached to external servers; "understudy down ${name}" unregisters it`,
     )
-  const runs = servers.findAll([...serversOfLab(lab), lab.keeper].map(({ configFile }) => configFile)).length > 0
-  const fix = `"understudy down ${name}" ${runs ? 'stops' : 'removes'} it`
+  const isRunning = servers.findAll([...serversOfLab(lab), lab.keeper].map(({ configFile }) => configFile)).length > 0
+  const fix = `"understudy down ${name}" ${isRunning ? 'stops' : 'removes'} it`
   if (lab.state === 'starting') {
-    if (runs) throw new LabError('conflict', `the start of the lab "${name}" is incomplete; ${fix}`)
+    if (isRunning) throw new LabError('conflict', `the start of the lab "${name}" is incomplete; ${fix}`)
     return
   }
-  throw new LabError('conflict', `the lab "${name}" is ${runs ? 'running' : 'stopped'}; ${fix}`)
+  throw new LabError('conflict', `the lab "${name}" is ${isRunning ? 'running' : 'stopped'}; ${fix}`)
 }
 
 const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): Promise<LabRecord> => {
@@ -132,16 +135,16 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     const load = (saved: LabImage) =>
       inStep('load the saved state', () => loadLabImage(lab, saved, wire, host), 'loaded the saved state')
     const work: Promise<LabRecord> = image ? load(image) : beginWith(lab, options, wire)
-    lab = { ...lab, state: 'running', clusters: (await untilAborted(work, signal)).clusters }
+    lab = { ...lab, state: 'running', clusters: (await unlessAborted(work, signal)).clusters }
     const running = lab
     const reset = 'the initial state for "reset"'
-    await inStep(`store ${reset}`, () => keepStart(running, options, host), `stored ${reset}`)
+    await inStep(`store ${reset}`, () => storeInitialImage(running, options, host), `stored ${reset}`)
     saveLab(lab)
     await new LabDaemonClient(lab.keeper.socket).emit({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
   } catch (error) {
-    // The exit of one server explains the errors of the others, but may be reported slightly later.
-    await host.clock.sleep(ENDING_HEARD_MS)
+    // The exit of one server explains the errors of the other servers, but may be reported slightly later.
+    await host.clock.sleep(EXIT_REPORT_MS)
     const reason: unknown = signal.aborted ? signal.reason : error
     await takeDown(lab, options, host)
     throw explain(reason, lab)
@@ -161,33 +164,26 @@ const openAll = async (clusters: readonly ClusterRecord[], wire: WireOptions): P
   await Promise.all(clusters.map((cluster) => openNodes({ clusters }, cluster, wire)))
 }
 
-/** Stores the image for `reset`. */
-const keepStart = async (lab: LabRecord, { image }: UpOptions, host: LabHost): Promise<void> => {
+/** Stores the image to which `reset` returns the lab. */
+const storeInitialImage = async (lab: LabRecord, { image }: UpOptions, host: LabHost): Promise<void> => {
   const start = startDirectory(lab)
-  // Nodes with storage "raft" have stored their membership, so the given image no longer matches them.
+  // Nodes with storage "raft" have changed their stored membership, so the loaded image no longer matches them.
   if (!image || lab.clusters.some(isOfPeers)) await takeLabImage(lab, start, host)
   else if (image.directory !== start) cpSync(image.directory, start, { recursive: true })
 }
 
-const untilAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
-  const aborted = new Promise<never>((_, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-  return Promise.race([work, aborted])
-}
-
+/** Returns the error for the exit of a server during the start, with the last lines of its log. */
 const describeEnd = ({ name, logFile }: ServerRecord, ending: Ending): LabError => {
+  const server = describeServer(name)
   const code = ending === EXIT_CONFLICT ? 'conflict' : 'remote'
   const how = typeof ending === 'number' ? `exited with status ${ending}` : `was killed by ${ending}`
   const lines = lastLogLines(logFile)
-  const end = lines === '' ? '' : `\n--- last log lines of cluster ${name}\n${lines}`
-  return new LabError(code, `the server of cluster ${name} ${how}${end}`)
+  const end = lines === '' ? '' : `\n--- last log lines of ${server}\n${lines}`
+  return new LabError(code, `the server of ${server} ${how}${end}`)
 }
 
 /**
- * Removes a lab that has started but is unusable. Keeps its logs, as after a failed start. Resolves with the error for the
- * user.
+ * Removes a lab that has started but is unusable. Keeps its logs, as after a failed start. Resolves to the error for the user.
  */
 export const abandonLab = async (
   lab: LabRecord,

@@ -10,7 +10,7 @@ import { cannot, type ProcessVerb } from '../model/server-verbs.js'
 import type { Topology } from '../model/topology.js'
 import { faultsOf, type LocalEvents } from './local-events.js'
 
-/** The lab to drive. Its clusters and proxies run in this process. */
+/** A lab whose clusters and proxies run in this process. */
 export interface DrivenLab {
   readonly topology: Topology
   readonly clusters: readonly LabCluster[]
@@ -21,7 +21,7 @@ export interface DrivenLab {
   node(name: `${string}${number}`): LabNode
 }
 
-/** Opens a handle of a lab in this process. Closing it removes its faults. The creator of the lab closes the lab itself. */
+/** Opens a handle of a lab in this process. Closing the handle removes all faults of the handle, but the lab continues. */
 export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): LiveLab => {
   const { topology, localEvents: events } = lab
   const clusters = () => lab.access().clusters

@@ -14,9 +14,9 @@ import type { LabKind, ProcessVerb, ServerVerb } from '../model/server-verbs.js'
 
 /** The event log of a lab. */
 export interface LabEvents {
-  /** Records an event. Never rejects: a lost event must not stop the action. */
+  /** Records an event. Never rejects, because a lost event must not stop an action. */
   append(draft: EventDraft): Promise<void>
-  /** Calls the listener for each new event, until the returned function is called. */
+  /** Calls the listener for each new event until the caller calls the returned function. */
   subscribe(listener: (event: LabEvent) => void): () => void
   close(): void
 }
@@ -38,23 +38,22 @@ export interface LabDriver {
   readonly clock: Clock
   readonly events: LabEvents
   readonly faults: LabFaults
-  /** Where the proxies of the links run: in the lab daemon, which outlives the handle, in this process, or nowhere. */
+  /** Location of the proxies of the links: `daemon` outlives the handle, `here` is this process, `none` means no proxies. */
   readonly links: 'daemon' | 'here' | 'none'
   /** Returns the clusters with their current addresses and keys. Joins and promotions change the keys. */
   clusters(): readonly ClusterAccess[]
   /** Stores new keys of a cluster. */
   saveKeys(cluster: string, keys: Partial<ClusterKeys>): void
-  /** Runs an action on a server and returns a description. `start` unseals with the keys of the lab. */
+  /** Runs an action on a server, and resolves to the result, for the user. `start` also unseals with the keys of the lab. */
   work(verb: ProcessVerb, name: string, timeoutMs: number): Promise<string>
-  /** Finds the position of a DR primary when the lab took it down, if the lab records that. */
+  /** Finds the last position of a DR primary before the lab took it down. Absent if the lab does not record positions. */
   findLastPosition?(cluster: string): Promise<LastPosition | undefined>
-  /** Finds the active nodes, if they are not tracked continuously. Later requests to clusters go to them. */
+  /** Finds the active nodes, to which later requests go. Absent if the lab always knows the active nodes. */
   followActiveNodes?(): Promise<void>
 }
 
 /**
- * A handle of a running lab of any kind, as drills, snapshots and probes use it. The caller must close the handle, which does
- * not affect the lab.
+ * A handle of a running lab of any kind, for drills, snapshots and probes. The caller must close the handle. The lab continues.
  */
 export class LiveLab implements LabAccess {
   readonly kind: LabKind
@@ -64,7 +63,7 @@ export class LiveLab implements LabAccess {
   readonly events: LabEvents
   readonly #driver: LabDriver
   readonly #anonymous = new Map<string, ApiClient>()
-  readonly #holders = new Map<string, { readonly token: string; readonly client: ApiClient }>()
+  readonly #rootClients = new Map<string, { readonly token: string; readonly client: ApiClient }>()
 
   constructor(driver: LabDriver) {
     this.kind = driver.kind
@@ -88,14 +87,14 @@ export class LiveLab implements LabAccess {
     await this.#driver.followActiveNodes?.()
   }
 
-  /** Returns a cluster, or one of its nodes as a cluster. Throws a usage error with the existing names. */
+  /** Returns a cluster, or a node with the keys of its cluster. Throws LabError `usage` with the names of all clusters. */
   cluster(name: string): ClusterAccess {
-    // Some drivers read the clusters from a file each time.
+    // Reads the clusters once, because some drivers read them from a file.
     const { clusters } = this
-    const [, letter, place = ''] = /^(.+)([1-9])$/.exec(name) ?? []
-    const of = clusters.find((cluster) => cluster.name === letter)
-    const apiAddress = of?.nodeAddresses?.[Number(place) - 1]
-    if (of && apiAddress !== undefined) return { ...of, name, apiAddress, nodeAddresses: undefined }
+    const [, clusterName, nodeNumber = ''] = /^(.+)([1-9])$/.exec(name) ?? []
+    const cluster = clusters.find((each) => each.name === clusterName)
+    const apiAddress = cluster?.nodeAddresses?.[Number(nodeNumber) - 1]
+    if (cluster && apiAddress !== undefined) return { ...cluster, name, apiAddress, nodeAddresses: undefined }
     return requireCluster({ name: this.name, clusters }, name)
   }
 
@@ -106,7 +105,7 @@ export class LiveLab implements LabAccess {
     return cluster.nodeAddresses ? client.with({ address: () => this.cluster(name).apiAddress }) : client
   }
 
-  /** Returns a client without a token: one per cluster, closed with the handle. */
+  /** Returns the client of a cluster or node without a token. Closing the handle closes the client. */
   anonymous(name: string): ApiClient {
     const known = this.#anonymous.get(name)
     if (known) return known
@@ -116,16 +115,16 @@ export class LiveLab implements LabAccess {
   }
 
   /**
-   * Returns a client with a valid root token, found among those of the lab or generated from its keys. Rejects with `remote`
-   * if there is none, as on a DR secondary.
+   * Returns a client with a valid root token of the lab, or with one that is generated from its keys. Closing the handle closes
+   * the client. Rejects with LabError `remote` if there is no valid token, as on a DR secondary.
    */
   async root(name: string): Promise<ApiClient> {
     const token = await this.rootToken(name)
-    const known = this.#holders.get(name)
+    const known = this.#rootClients.get(name)
     if (known?.token === token) return known.client
     known?.client.close()
     const client = this.#clientOf(name, token)
-    this.#holders.set(name, { token, client })
+    this.#rootClients.set(name, { token, client })
     return client
   }
 
@@ -133,7 +132,7 @@ export class LiveLab implements LabAccess {
     return this.#rootTokenAt(this.cluster(name))
   }
 
-  /** Returns a root token for a cluster at the address of one of its nodes. */
+  /** Returns a root token that the server at the address of `cluster` accepts. */
   async #rootTokenAt(cluster: ClusterAccess): Promise<string> {
     const keep = (rootToken: string) => this.#driver.saveKeys(cluster.name, { rootToken })
     const { token, note } = await environmentOf(this, cluster, keep)
@@ -141,7 +140,7 @@ export class LiveLab implements LabAccess {
     return token
   }
 
-  /** Returns a client with this token, over the connections of `anonymous`. */
+  /** Returns a client with this token. The caller must close the client. */
   withToken(name: string, token: string): ApiClient {
     return this.#clientOf(name, token)
   }
@@ -158,7 +157,7 @@ export class LiveLab implements LabAccess {
     return new Runbook(this, { emit, ...options, clock: this.clock, rootTokenOf, findLastPosition })
   }
 
-  /** Runs an action on a cluster and returns a description. */
+  /** Runs an action on a cluster or node, and resolves to the result, for the user. */
   work(verb: ServerVerb, name: string, timeoutMs: number): Promise<string> {
     const cluster = this.cluster(name)
     if (verb === 'seal') return sealCluster(this, cluster)
@@ -174,27 +173,27 @@ export class LiveLab implements LabAccess {
     return this.#driver.faults.list()
   }
 
-  /** Returns the faults of the links between two clusters or nodes. A cluster includes its nodes. */
+  /** Returns the faults of the links between two clusters or nodes. The name of a cluster includes its nodes. */
   async faultsBetween(one: string, other: string): Promise<readonly ActiveFault[]> {
-    const placesOf = (name: string) => [
+    const namesOf = (name: string) => [
       name,
-      ...(this.cluster(name).nodeAddresses ?? []).map((_, at) => `${name}${at + 1}`),
+      ...(this.cluster(name).nodeAddresses ?? []).map((_, index) => `${name}${index + 1}`),
     ]
-    return findBetween(await this.faults(), placesOf(one), placesOf(other))
+    return findBetween(await this.faults(), namesOf(one), namesOf(other))
   }
 
-  /** Removes these faults, or all. */
+  /** Removes these faults, or all, and resolves to the removed faults. */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
     return this.#driver.faults.heal(ids)
   }
 
   async close(): Promise<void> {
     for (const client of this.#anonymous.values()) client.close()
-    for (const { client } of this.#holders.values()) client.close()
+    for (const { client } of this.#rootClients.values()) client.close()
     this.#anonymous.clear()
-    this.#holders.clear()
+    this.#rootClients.clear()
     this.events.close()
-    // The lab daemon outlives the handle.
+    // Faults in the lab daemon stay, because the daemon outlives the handle.
     if (this.#driver.links !== 'daemon') await this.heal()
   }
 

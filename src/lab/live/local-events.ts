@@ -6,8 +6,8 @@ import { Watch, type WatchedCluster } from '../daemon/watch.js'
 import type { LabEvents, LabFaults } from './live-lab.js'
 
 /**
- * Events of a lab without a daemon: sent to listeners only. Clusters are polled while there is a listener. A `for await` loop
- * receives all events from its start, in order, until it ends or `end` is called.
+ * The events of a lab without a daemon: sent to listeners, but not stored. Polls the clusters while there is a listener. A
+ * `for await` loop receives all events since its start, in order. `end` ends all loops.
  */
 export class LocalEvents implements LabEvents, AsyncIterable<LabEvent> {
   readonly #lab: string
@@ -17,9 +17,9 @@ export class LocalEvents implements LabEvents, AsyncIterable<LabEvent> {
   readonly #emitter = new EventEmitter().setMaxListeners(0)
   #watch: Watch | undefined
   #lastId = 0
-  #isOver = false
+  #hasEnded = false
 
-  /** `skewMs` applies to all clusters. */
+  /** `skewMs`: clock skew of all clusters, in milliseconds. */
   constructor(lab: string, clock: Clock, clusters: () => readonly WatchedCluster[], skewMs: () => number = () => 0) {
     this.#lab = lab
     this.#clock = clock
@@ -54,22 +54,23 @@ export class LocalEvents implements LabEvents, AsyncIterable<LabEvent> {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<LabEvent, void> {
-    if (this.#isOver) return iterate([], () => undefined)
-    // Listens from now on, not from the first iteration.
-    const events = on(this.#emitter, 'event', { close: ['over'] })
+    if (this.#hasEnded) return iterate([], () => undefined)
+    // Subscribes at once, so that the loop misses no event before its first iteration.
+    const events = on(this.#emitter, 'event', { close: ['end'] })
     return iterate(
       events,
       this.subscribe(() => undefined),
     )
   }
 
-  /** Ends all loops, and the polling. */
+  /** Ends all loops, and stops the polling. */
   end(): void {
-    this.#isOver = true
-    this.#emitter.emit('over')
+    this.#hasEnded = true
+    this.#emitter.emit('end')
     this.close()
   }
 
+  /** Stops the polling until the next subscription. */
   close(): void {
     this.#watch?.close()
     this.#watch = undefined
@@ -87,7 +88,7 @@ async function* iterate(
   }
 }
 
-/** Returns the faults that a daemon of this process owns. */
+/** Returns the faults of a `LabDaemon` in this process. */
 export const faultsOf = (daemon: LabDaemon): LabFaults => ({
   set: (request) => daemon.set(request),
   list: async () => daemon.active,

@@ -30,8 +30,8 @@ const kindOf = (lab: AnyLab): LabKind => {
   return servers.every(({ container }) => container !== undefined) ? 'docker' : 'attached'
 }
 
-/** Returns the events and faults of a lab whose daemon records them. */
-const keptEvents = (lab: DaemonLab, clock: Clock): EventsAndFaults => {
+/** Returns the events and faults of a lab with a lab daemon, which records them. */
+const daemonEvents = (lab: DaemonLab, clock: Clock): EventsAndFaults => {
   const daemon = new LabDaemonClient(lab.keeper.socket, lab.name)
   const closing = new AbortController()
   const events: LabEvents = {
@@ -62,7 +62,7 @@ const keptEvents = (lab: DaemonLab, clock: Clock): EventsAndFaults => {
   }
 }
 
-/** Supports server faults only, while the handle is open: the links between the clusters do not go through a lab daemon. */
+/** Returns the events and faults of a lab without a lab daemon: only faults of servers, and only while the handle is open. */
 const localEvents = (name: string, clock: Clock, clusters: LabDriver['clusters']): EventsAndFaults => {
   const events = new LocalEvents(name, clock, clusters)
   const faults = faultsOf(new LabDaemon([], { clock, clusters, emit: (draft) => events.emit(draft) }))
@@ -74,20 +74,19 @@ const localEvents = (name: string, clock: Clock, clusters: LabDriver['clusters']
 }
 
 /**
- * Opens the lab of this name. Of externally managed servers, only local containers can be stopped and started. Reads the
- * record for each access, because other commands may change it. Throws a usage error if the lab does not exist, and a
- * conflict if its start failed.
+ * Opens a handle of the lab of this name. Reads the record of the lab for each access, because other commands may change it.
+ * Throws LabError `usage` if the lab does not exist, and `conflict` if its start is incomplete or failed.
  */
 export const openLab = (name: string, host: LabHost): LiveLab => {
   const lab = requireAnyLab(name)
   if (lab.state === 'starting')
-    throw new LabError('conflict', `the lab "${name}" is not running; "understudy down ${name}" removes its remains`)
+    throw new LabError('conflict', `the start of the lab "${name}" is incomplete; "understudy down ${name}" removes it`)
   const { clock } = host
   const kind = kindOf(lab)
   const read = (): AnyLab => {
     const now = requireAnyLab(name)
     if (kindOf(now) === kind) return now
-    throw new LabError('conflict', `the lab "${name}" was replaced by a lab of another kind`)
+    throw new LabError('conflict', `the lab "${name}" was replaced by a lab of another kind; run the command again`)
   }
   const clusters = () =>
     read().clusters.map((cluster) =>
@@ -110,7 +109,7 @@ export const openLab = (name: string, host: LabHost): LiveLab => {
     name,
     topology: topologyOf(lab) ?? { name: lab.topology, about: '', clusters: names, links: [] },
     clock,
-    ...(hasDaemon(lab) ? keptEvents(lab, clock) : localEvents(name, clock, clusters)),
+    ...(hasDaemon(lab) ? daemonEvents(lab, clock) : localEvents(name, clock, clusters)),
     clusters,
     saveKeys: (cluster, keys) => saveLab(withClusterKeys(read(), cluster, keys)),
     async work(verb, cluster, timeoutMs) {

@@ -8,10 +8,10 @@ import { describeUnreachable } from '../requests/request-errors.js'
 import { waitFor } from '../requests/wait.js'
 import { ensureMount } from '../wiring/proof.js'
 
-/** Time from a write on the primary until it is visible on another cluster, in milliseconds. */
+/** The times from a write on the primary until the value is visible on another cluster, in milliseconds. */
 export interface LagFigures {
   readonly cluster: string
-  /** How it is observed: by a read, or by the WAL position of a DR secondary, which serves no reads. */
+  /** Method of the observation: a read, or the WAL position of a DR secondary, which serves no reads. */
   readonly by: 'read' | 'wal'
   readonly samples: number
   readonly minMs: number
@@ -35,30 +35,34 @@ export interface ProbeResult {
 
 interface ProbeOptions {
   readonly durationMs: number
-  /** Timeout of one write on one cluster, in milliseconds. */
+  /** Maximum time until one write is visible on one cluster, in milliseconds. */
   readonly patienceMs: number
   readonly onProgress: (text: string) => void
   /** Stops the measurement early. Completed measurements count. */
   readonly signal?: AbortSignal | undefined
 }
 
+/** A cluster on which the lag is measured. */
 interface Watcher {
   readonly cluster: string
   readonly by: 'read' | 'wal'
   readonly lagsMs: number[]
   missed: number
-  /** Whether the write is visible. */
+  /** Whether the written word, or an entry at this WAL position or later, is visible on the cluster. */
   see(word: string, wal: number): Promise<boolean>
 }
 
 const MOUNT = 'understudy-probe'
+/** Pause between two observations, in milliseconds. */
 const PAUSE_MS = 5
+/** Interval of progress messages, in milliseconds. */
 const PROGRESS_MS = 1000
+/** Timeout until the first value is visible on all clusters, in milliseconds. */
 const SETTLE_MS = 10_000
 
 /**
- * Writes values on the performance primary one by one, and waits for each on every other cluster. Performance secondaries are
- * read. DR secondaries are asked for their WAL position.
+ * Measures the lag of each secondary: writes values on the performance primary one by one, and waits until each value is
+ * visible on every secondary.
  */
 export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<ProbeResult> => {
   const { clock } = lab
@@ -138,11 +142,11 @@ const watcherOf = async (lab: LiveLab, cluster: string, by: Watcher['by']): Prom
   return { cluster, by, lagsMs: [], missed: 0, see }
 }
 
-/** Returns an upper bound of the value's WAL position: read after the write, and only if a DR secondary is measured. */
+/** Returns the last WAL position of the primary, which is at least that of the value. 0 if no DR secondary is measured. */
 const lastWalOf = async (lab: LiveLab, primary: string, watchers: readonly Watcher[]): Promise<number> =>
   watchers.some(({ by }) => by === 'wal') ? (await askStatus(lab.anonymous(primary), 'dr')).lastWal : 0
 
-/** Waits until all clusters know the new mount, which is not part of the lag. Skips clusters that never get it. */
+/** Waits until the first value is visible on all clusters, because the replication of the new mount is not part of the lag. */
 const settle = async (
   lab: LiveLab,
   watchers: readonly Watcher[],
@@ -207,7 +211,7 @@ const figuresOf = ({ cluster, by, lagsMs, missed }: Watcher): LagFigures => {
   }
 }
 
-/** Returns a quantile of sorted values, rounded to a tenth. 0 without values. */
+/** Returns a quantile of sorted values, rounded to one decimal place. 0 if there are no values. */
 const quantile = (sorted: readonly number[], share: number): number => {
   const index = Math.max(0, Math.ceil(share * sorted.length) - 1)
   return Math.round((sorted[index] ?? 0) * 10) / 10

@@ -78,7 +78,7 @@ it('the event log is limited in memory and on disk', () => {
   for (let count = 0; count < 1500; count++) log.append(note('x'.repeat(100)))
   expect(log.after(0)).toHaveLength(1000)
   expect(log.after(0)[0]?.id).toBe(501)
-  expect(() => log.append(note('x'.repeat(20_000)))).toThrow('too large')
+  expect(() => log.append(note('x'.repeat(20_000)))).toThrow('the event has 20093 characters, but the maximum is 16384')
   for (let count = 0; count < 200; count++) log.append(note('x'.repeat(15_000)))
   const kept = log.after(0).reduce((sum, { line }) => sum + line.length, 0)
   expect(kept).toBeLessThanOrEqual(1024 * 1024)

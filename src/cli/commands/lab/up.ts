@@ -147,6 +147,8 @@ const upFromSnapshot = async (snapshot: string, topology: string | undefined, fl
   const isChosen = flags.ports !== undefined || flags.portBase !== undefined
   const options = {
     ...flags,
+    isForeground: flags.foreground,
+    isInProcess: flags.inProcess,
     timeoutMs: parseTimeout(flags.timeout),
     portChoice: isChosen ? (wanted: Topology) => portChoice(wanted, flags) : undefined,
   }
