@@ -222,7 +222,7 @@ describe('a lab', () => {
       stdout: '',
       stderr: expect.stringContaining(`understudy: cluster ${text}\n`),
     })
-    expect(await on('env', 'B')).toEqual(silent('B is suspended; "understudy resume B --name one" resumes it'))
+    expect(await on('env', 'B')).toEqual(silent('B is paused; "understudy resume B --name one" resumes it'))
     expect((await on('stop', 'A')).status).toBe(0)
     expect(await on('env', 'A')).toEqual(silent('A is stopped; "understudy start A --name one" starts it'))
     expect((await on('start', 'A')).status).toBe(0)

@@ -87,7 +87,7 @@ export const explainUnreachable = (url: string, host: Pick<LabHost, 'servers'>):
   const process = findServer(found.lab, found.server, host)
   if (!process) return `${describeServer(name)} is stopped; "${commandIn(found.lab.name, `start ${name}`)}" starts it`
   if (!process.isFrozen) return undefined
-  return `${describeServer(name)} is suspended; "${commandIn(found.lab.name, `resume ${name}`)}" resumes it`
+  return `${describeServer(name)} is paused; "${commandIn(found.lab.name, `resume ${name}`)}" resumes it`
 }
 
 /** Returns true for the configuration file of a server, and false for the file of the lab daemon. */
