@@ -13,7 +13,7 @@ export interface Schema {
   /** False: only the properties named above are allowed. */
   readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
-  /** For editors only. The drill parser reports these problems with its own messages. */
+  /** For editors only: `check.ts` ignores this keyword, and the drill parser reports these problems itself. */
   readonly oneOf?: readonly { readonly required: readonly string[] }[]
   /** Describes a value as a noun phrase for error messages: "a duration such as 80ms". */
   readonly title?: string
@@ -21,19 +21,16 @@ export interface Schema {
   readonly default?: string | number | boolean
 }
 
-/** Whether a value is a map. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 type SchemaType = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null' | 'function'
 
-/** Returns the schema of a map with these keys alone. */
-export const mapWith = (properties: NonNullable<Schema['properties']>, required: readonly string[] = []): Schema => ({
-  type: 'object',
-  required,
-  additionalProperties: false,
-  properties,
-})
+/** Returns the schema of a map with these keys and no others. */
+export const mapWith = <const P extends Readonly<Record<string, Schema>>, const R extends string = never>(
+  properties: P,
+  required: readonly R[] = [],
+) => ({ type: 'object', required, additionalProperties: false, properties }) as const
 
 /** The type of the values that match a schema. */
 export type ValueOf<S> = S extends { readonly type: infer T }

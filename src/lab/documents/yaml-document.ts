@@ -19,6 +19,7 @@ export interface YamlDocument {
   readonly root: Yaml.Node | null
   /** Resolves an alias to its node. */
   resolve(node: unknown): unknown
+  /** Returns the position of a node. Line 1, column 1 for any other value. */
   placeOf(node: unknown): { readonly line: number; readonly column: number }
 }
 
@@ -27,10 +28,10 @@ export const loadYaml = (): typeof Yaml => requireHere('yaml') as typeof Yaml
 
 const requireHere = createRequire(import.meta.url)
 
-/** Returns true for a file, which has a slash or a YAML extension, and false for the name of an included document. */
+/** Whether a text is the path of a file (has a slash or a YAML extension), not the name of an included document. */
 export const isDocumentFile = (nameOrFile: string): boolean => /[/\\]|\.ya?ml$/.test(nameOrFile)
 
-/** Throws a usage error that names the file if it cannot be read. */
+/** Returns the text of a file. Throws LabError `usage` with the name of the file if it cannot be read. */
 export const readDocumentFile = (file: string): string => {
   try {
     return readNamedText(file)
@@ -40,8 +41,8 @@ export const readDocumentFile = (file: string): string => {
 }
 
 /**
- * Parses YAML. Throws a usage error with the position of each syntax error. Also throws if an alias refers to itself, or if
- * aliases make the document too large.
+ * Parses YAML. Throws LabError `usage` with the position of each syntax error. Also throws if an alias refers to
+ * itself, or if aliases make the document too large.
  */
 const readYaml = (text: string, file: string): { readonly document: YamlDocument; readonly value: unknown } => {
   const { LineCounter, isAlias, isNode, parseDocument } = loadYaml()
@@ -73,7 +74,7 @@ const readYaml = (text: string, file: string): { readonly document: YamlDocument
   }
 }
 
-/** Returns the node at a path, or the deepest node on the way there. */
+/** Returns the node at a path. If a part of the path does not exist, returns the node of the last existing part. */
 export const nodeAt = (document: YamlDocument, path: readonly (string | number)[]): unknown => {
   let node: unknown = document.root
   for (const key of path) {
@@ -85,17 +86,12 @@ export const nodeAt = (document: YamlDocument, path: readonly (string | number)[
   }
   return node
 }
-
-/** Finds a key of a map, with its value. */
 const findPair = (document: YamlDocument, node: unknown, key: string | number | undefined): Yaml.Pair | undefined => {
   const map = document.resolve(node)
   return loadYaml().isMap(map) ? map.items.find((item: Yaml.Pair) => String(item.key) === String(key)) : undefined
 }
 
-/**
- * Finds the first line with too many levels, from indentation and brackets. The parser is recursive, so deep text would
- * overflow its stack.
- */
+/** Finds the first line with too many levels, which would overflow the stack of the recursive parser. */
 const findTooDeep = (text: string): Problem | undefined => {
   const indents: number[] = []
   let brackets = 0
@@ -119,20 +115,17 @@ const findTooDeep = (text: string): Problem | undefined => {
 /** Maximum number of reported problems, because one mistake can cause a problem on every later line. */
 const PROBLEMS_SHOWN_MAX = 20
 
-/** Throws a usage error that lists all problems of a file, one per line in compiler format. */
+/** Throws LabError `usage` if a file has problems, with one line per problem: `file:line:column: text`. */
 export const refuseProblems = (file: string, problems: readonly Problem[]): void => {
   if (problems.length === 0) return
   const sorted = [...problems].sort((one, other) => one.line - other.line || one.column - other.column)
   const lines = sorted.map(({ line, column, text }) => `${file}:${line}:${column}: ${text}`)
   const beyond = lines.length - PROBLEMS_SHOWN_MAX
-  const more = beyond > 0 ? [`${file}: and ${beyond} more`] : []
+  const more = beyond > 0 ? [`${file}: ${beyond} more problems are not shown`] : []
   throw new LabError('usage', [...lines.slice(0, PROBLEMS_SHOWN_MAX), ...more].join('\n'))
 }
 
-/**
- * Parses YAML and validates it. Throws a usage error with the position of each error. For a misspelled key, suggests the
- * nearest known key.
- */
+/** Parses YAML and validates it against a schema. Throws LabError `usage` with the position of each error. */
 export const readDocument = (text: string, file: string, schema: Schema) => {
   const { document, value } = readYaml(text, file)
   const mismatches = findMismatches(schema, value, { path: [], name: 'the file' })

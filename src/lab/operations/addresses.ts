@@ -1,45 +1,39 @@
-import type { ValueOf } from '../documents/schema.js'
+import { mapWith, type ValueOf } from '../documents/schema.js'
 import { nodeAt, readDocument, readDocumentFile, refuseProblems } from '../documents/yaml-document.js'
 import type { ClusterAccess } from '../model/cluster.js'
 
-/** The file that names the clusters of an operator: where they are, and nothing secret. */
+/** The addresses file: names and addresses of existing clusters, for written runbooks. It contains no secrets. */
 
 const url = (title: string) => ({ type: 'string', pattern: '^https?://[^\\s/?#]+/?$', title }) as const
 
-const ADDRESSES = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['clusters'],
-  properties: {
-    apiVersion: { type: 'string', const: 'understudy/v1' },
-    clusters: {
-      type: 'array',
-      minItems: 2,
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['name', 'api-address'],
-        properties: {
-          name: {
-            type: 'string',
-            pattern: '^[A-Za-z][A-Za-z0-9-]*$',
-            title: 'a name of letters, digits and hyphens, which starts with a letter',
-          },
-          'api-address': url('an address such as https://vault-a.example.com:8200'),
-          'cluster-address': url('an address such as https://vault-a.example.com:8201'),
-          'ca-file': { type: 'string', pattern: '.' },
-          namespace: { type: 'string', pattern: '^[^\\s]*$', title: 'a namespace, or empty for the root namespace' },
-          'key-threshold': { type: 'integer', minimum: 1, maximum: 255 },
-        },
-      },
+const CLUSTER = mapWith(
+  {
+    name: {
+      type: 'string',
+      pattern: '^[A-Za-z][A-Za-z0-9-]*$',
+      title: 'a name of letters, digits and hyphens, which starts with a letter',
     },
+    'api-address': url('an address such as https://vault-a.example.com:8200'),
+    'cluster-address': url('an address such as https://vault-a.example.com:8201'),
+    'ca-file': { type: 'string', pattern: '.' },
+    namespace: { type: 'string', pattern: '^[^\\s]*$', title: 'a namespace, or empty for the root namespace' },
+    'key-threshold': { type: 'integer', minimum: 1, maximum: 255 },
   },
-} as const
+  ['name', 'api-address'],
+)
+
+const ADDRESSES = mapWith(
+  {
+    apiVersion: { type: 'string', const: 'understudy/v1' },
+    clusters: { type: 'array', minItems: 2, items: CLUSTER },
+  },
+  ['clusters'],
+)
 
 /** The number of key shares that `vault operator init` requires by default. */
 const DEFAULT_THRESHOLD = 3
 
-/** Reads a file of addresses. Throws LabError `usage` with one line per problem. */
+/** Reads an addresses file. Throws LabError `usage` with one line per problem. */
 export const readAddresses = (file: string): readonly ClusterAccess[] => parseAddresses(readDocumentFile(file), file)
 
 export const parseAddresses = (text: string, file: string): readonly ClusterAccess[] => {
@@ -51,7 +45,7 @@ export const parseAddresses = (text: string, file: string): readonly ClusterAcce
     file,
     repeated.map((at) => ({
       ...document.placeOf(nodeAt(document, ['clusters', at, 'name'])),
-      text: `clusters[${at}].name is "${clusters[at]?.name}", which another cluster has; upper and lower case are the same`,
+      text: `clusters[${at}].name is "${clusters[at]?.name}", which another cluster has: choose another name (ignoring case)`,
     })),
   )
   return clusters.map((cluster) =>
@@ -73,7 +67,7 @@ interface Addresses extends Pick<ClusterAccess, 'name' | 'apiAddress' | 'caFile'
   readonly namespace?: string
 }
 
-/** Returns a cluster for a written runbook, without its keys. */
+/** Returns a cluster for a written runbook: without keys and tokens, which shell variables replace. */
 export const toWritten = (cluster: Addresses): ClusterAccess => {
   const { name, apiAddress, caFile, threshold, clusterAddress = '', namespace = '' } = cluster
   const tokenVariable = `TOKEN_${name.toUpperCase().replaceAll('-', '_')}`

@@ -7,7 +7,7 @@ import { ask, askOthers, refuseAhead, requireFollower, requireMode } from './pre
 import { promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
-/** A failover, from the supposedly lost primary to its DR secondary. */
+/** A failover. `lost`: the primary that the operator considers lost. `to`: its DR secondary. */
 interface Failover {
   readonly lost: string
   readonly to: string
@@ -15,10 +15,10 @@ interface Failover {
 }
 
 /**
- * Fails over to the DR secondary of a lost primary. If the primary is still running, demotes it first, so that there are never
- * two. If it is down, rejects unless the secondary is known to lack at most `acceptLoss` log entries. With `isForced`, does not
- * touch the primary, and promotes the secondary even if it may lack data. Resolves with whether the supposedly lost cluster is a
- * running primary.
+ * Fails over to the DR secondary of a lost primary. If the primary is still running, demotes it first, so that there
+ * are never two primaries. If the primary is down, rejects unless the secondary is known to lack at most `acceptLoss`
+ * log entries. With `isForced`, does not change the primary, and promotes the secondary even if it may lack data.
+ * Resolves to true if the cluster `lost` was a running primary.
  */
 export const failOver = async (
   runbook: Runbook,
@@ -28,27 +28,27 @@ export const failOver = async (
   runbook.requireTwo(lost, to)
   await requireMode(runbook, to, 'dr', 'secondary')
   const ours = await ask(runbook, lost, 'dr')
-  const living = ours.mode === 'primary' ? lost : await findOtherPrimary(runbook, lost, to)
-  const isPlanned = living !== undefined && !isForced
-  const mayLose = living === undefined && !isForced && (await refuseLoss(runbook, ours, failover))
+  const running = ours.mode === 'primary' ? lost : await findOtherPrimary(runbook, lost, to)
+  const isPlanned = running !== undefined && !isForced
+  const mayLose = running === undefined && !isForced && (await refuseLoss(runbook, ours, failover))
   if (isPlanned) {
-    await requirePlannable(runbook, living, lost, to)
+    await requirePlannable(runbook, running, lost, to)
     runbook.announce(
       `${lost} is running, so this is a planned failover without data loss: ${lost} is demoted first, then ${to} is promoted`,
     )
     await handOver(runbook, { from: lost, to, kind: 'dr' })
     return true
   }
-  // Fails if the key shares of the lab do not fit, so it comes before the warning about what happens next.
+  // Generated before the warning about two primaries, because this fails if the lab has no matching key shares.
   const token = await operationToken(runbook, to)
-  if (living !== undefined)
+  if (running !== undefined)
     runbook.announce(
-      `WARNING: ${living} is running and stays a DR primary, so there are two primaries; when ${living} rejoins ${to}, its later writes are lost`,
+      `WARNING: ${running} is running and stays a DR primary, so there are two primaries; when ${running} rejoins ${to}, its later writes are lost`,
     )
   if (mayLose) await promoteWithLoss(runbook, to, token)
   else await promote(runbook, to, 'dr', { token, isForced })
   runbook.say(`${to} is the DR primary now`)
-  return living === lost
+  return running === lost
 }
 
 /** Finds another running DR primary in the replication set of `to`. */
@@ -59,7 +59,7 @@ const findOtherPrimary = async (runbook: Runbook, lost: string, to: string): Pro
   return others.find(({ mode, clusterId }) => mode === 'primary' && clusterId === set)?.name
 }
 
-/** Rejects if the promotion may lose more than is accepted. Resolves with whether it may lose anything. */
+/** Rejects if the promotion may lose more than is accepted. Resolves to true if it may lose anything. */
 const refuseLoss = async (runbook: Runbook, ours: ReplicationStatus, failover: Failover): Promise<boolean> => {
   const { lost, to, acceptLoss } = failover
   const theirs = await runbook.status(to, 'dr')
@@ -78,7 +78,7 @@ const refuseLoss = async (runbook: Runbook, ours: ReplicationStatus, failover: F
   )
 }
 
-/** Rejects if a failover from a primary that is down may lose more than is accepted. Resolves with whether it may lose anything. */
+/** Checks the loss of a failover from a primary that is down. Rejects and resolves like `refuseLoss`. */
 const requireAccepted = async (runbook: Runbook, { lost, to, acceptLoss }: Failover): Promise<boolean> => {
   const loss = await runbook.expectedLoss(lost, to)
   if (isLevel(loss)) return false
@@ -91,7 +91,7 @@ const requireAccepted = async (runbook: Runbook, { lost, to, acceptLoss }: Failo
   return true
 }
 
-/** Promotes a secondary. Uses force only if the secondary itself reports that it lacks data. */
+/** Promotes a secondary. Forces the promotion only if the secondary rejects it because it lacks data. */
 const promoteWithLoss = async (runbook: Runbook, to: string, token: string): Promise<void> => {
   try {
     await promote(runbook, to, 'dr', { token, isForced: false })
@@ -101,12 +101,12 @@ const promoteWithLoss = async (runbook: Runbook, to: string, token: string): Pro
   }
 }
 
-/** Rejects if the secondary is disconnected: a demotion would lose writes. Two primaries must be requested explicitly. */
-const requirePlannable = async (runbook: Runbook, living: string, lost: string, to: string): Promise<void> => {
-  if (living !== lost)
+/** Rejects if the operator named another primary, or if `to` does not stream: a demotion would then lose writes. */
+const requirePlannable = async (runbook: Runbook, running: string, lost: string, to: string): Promise<void> => {
+  if (running !== lost)
     throw new LabError(
       'remote',
-      `the DR primary of ${to} is ${living}, not ${lost}, and ${living} is running: use "${runbook.line(`failover ${living} ${to}`)}"`,
+      `the DR primary of ${to} is ${running}, not ${lost}, and ${running} is running: use "${runbook.line(`failover ${running} ${to}`)}"`,
     )
   await refuseAhead(runbook, to, 'dr')
   await requireFollower(runbook, lost, to, 'dr')

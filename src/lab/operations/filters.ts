@@ -6,13 +6,13 @@ import { idOf } from '../requests/replication.js'
 import { ask, requireMode } from './preflight.js'
 import type { Runbook } from './runbook.js'
 
-/** Path filters of performance secondaries, which their primary stores. */
+/** Reads and changes path filters. A primary stores the filter of each performance secondary. */
 
-/** Returns the filter of an ID. Undefined if there is none. */
+/** Returns the filter of a secondary ID. Undefined if there is none. */
 export const findFilter = async (runbook: Runbook, primary: string, id: string): Promise<PathFilter | undefined> =>
   parseFilter(await runbook.read(primary, filterPath(id)))
 
-/** Returns the filter of a secondary, by a request that the runbook prints. Undefined if there is none. */
+/** Like `findFilter`, but for a cluster, and prints the request. */
 export const showFilter = async (
   runbook: Runbook,
   primary: string,
@@ -35,7 +35,7 @@ export const setFilter = async (
   filter: PathFilter,
 ): Promise<void> => {
   const id = await requireId(runbook, primary, secondary)
-  await runbook.erase(`${secondary} loses the data that the path filter excludes; ${primary} keeps this data`)
+  await runbook.confirmErase(`${secondary} loses the data that the path filter excludes; ${primary} keeps this data`)
   const { warnings } = await runbook.write(primary, filterPath(id), { ...filter })
   for (const text of textsOfJson(warnings)) runbook.say(text)
   runbook.say(`the path filter of ${secondary} is: ${describeFilter(filter)}`)
@@ -48,7 +48,7 @@ export const clearFilter = async (runbook: Runbook, primary: string, secondary: 
   runbook.say(`${secondary} has no path filter now`)
 }
 
-/** Returns the ID of a performance secondary on its primary, even if the secondary does not respond. Throws if there is none. */
+/** Returns the ID of a performance secondary on its primary, even if the secondary does not respond. */
 const requireId = async (runbook: Runbook, primary: string, secondary: string): Promise<string> => {
   runbook.requireTwo(primary, secondary)
   const { knownSecondaries } = await requireMode(runbook, primary, 'performance', 'primary')

@@ -3,10 +3,11 @@ import type { ClusterAccess } from '../model/cluster.js'
 import { OPERATION_TOKEN } from '../requests/replication.js'
 
 /**
- * Command lines equivalent to the requests of operations, drills, pages and runbooks. Shell variables replace secrets. A line
- * whose response contains a secret sets the variable that later lines use.
+ * Command lines equivalent to the requests of operations, drills, pages and runbooks. Shell variables replace secrets.
+ * A line whose response contains a secret sets the variable that later lines use.
  */
 
+/** Request fields that contain secrets, each with the shell variable that replaces its value. */
 const SECRETS: Readonly<Record<string, string>> = {
   dr_operation_token: 'DR_OPERATION_TOKEN',
   token: 'ACTIVATION_TOKEN',
@@ -67,7 +68,6 @@ const generate = (target: Target, rest: string): string =>
 /** Generates the one-time password (OTP) that encodes a DR operation token. */
 export const otpLine = (target: Target): string => capture('OTP', generate(target, '-generate-otp'))
 
-/** Decodes a generated DR operation token. */
 export const decodingLine = (target: Target): string =>
   capture('DR_OPERATION_TOKEN', generate(target, '-decode="$ENCODED_TOKEN" -otp="$OTP"'))
 

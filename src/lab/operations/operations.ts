@@ -27,8 +27,8 @@ import { activationToken, authorityOf, demote, freeId, promote } from './role-ch
 import type { Runbook } from './runbook.js'
 
 /**
- * Operations on a replicated lab that are error-prone by hand. Each sends several requests in the right order, and waits for
- * the condition that the next request needs.
+ * Operations on a replicated lab that are error-prone by hand. Each sends several requests in the right order, and
+ * waits for the condition that the next request needs.
  */
 
 /** Generates a one-time DR operation token from the key shares of the lab. */
@@ -59,7 +59,7 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
   throw noShares(name)
 }
 
-/** Cancels an incomplete token generation. Shares of another cluster, or too few shares, leave it open. */
+/** Cancels a token generation that the key shares did not complete: they are too few, or of another cluster. */
 const cancelAttempt = async (runbook: Runbook, name: string): Promise<void> => {
   try {
     await runbook.call({ cluster: name, method: 'DELETE', path: `${OPERATION_TOKEN}/attempt` })
@@ -79,36 +79,33 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   await followAll(runbook, [from], to, 'dr')
 }
 
-/**
- * Waits until a secondary streams from its primary. A demotion drains only to connected secondaries, so data could be lost
- * without a connection.
- */
+/** Waits until a secondary streams: a demotion sends its last entries only to connected secondaries. */
 export const requireStream = async (runbook: Runbook, from: string, to: string, kind: Kind): Promise<void> => {
   await refuseAhead(runbook, to, kind)
   await requireFollower(runbook, from, to, kind)
   const check = { cluster: to, kind, field: 'state', value: 'stream-wals' } as const
-  await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to, kind), check)
+  await runbook.waitForPrecondition(`${to} to stream from ${from}`, () => findCut(runbook, from, to, kind), check)
 }
 
 interface HandOver {
   readonly from: string
   readonly to: string
   readonly kind: Kind
-  /** Other secondaries. If the primary is promoted again, it has forgotten them, so that they must join it again. */
+  /** The other secondaries. A demotion unregisters them, so they must join again if the primary is promoted again. */
   readonly others?: readonly string[]
 }
 
 /**
- * Demotes one cluster and promotes the other. Between the two steps, there is no primary; an error at that point says so.
- * Does not promote a secondary that lacks data, which only the response to the demotion shows reliably, or whose data differs.
+ * Demotes `from` and promotes `to`. If `to` lacks data or has different data, promotes `from` again and rejects. Only
+ * the response to the demotion reports missing data reliably. Between the two steps, the set has no primary. If the
+ * promotion fails, announces the command that promotes `from` again.
  */
 export const handOver = async (runbook: Runbook, { from, to, kind, others = [] }: HandOver): Promise<void> => {
   const token = await operationTokenFor(runbook, to, kind)
   const { secondaryId } = await runbook.status(to, kind)
-  const isOfIt = (text: string) => secondaryId === '' || text.includes(`"${secondaryId}"`)
-  const shortfall = (await demote(runbook, from, kind)).find((text) => SHORTFALL.test(text) && isOfIt(text))
-  const takeBack = async (why: string, hint: string): Promise<never> => {
-    // The demoted primary is promoted again, so that nothing is lost.
+  const namesSecondary = (text: string) => secondaryId === '' || text.includes(`"${secondaryId}"`)
+  const shortfall = (await demote(runbook, from, kind)).find((text) => SHORTFALL.test(text) && namesSecondary(text))
+  const undo = async (why: string, hint: string): Promise<never> => {
     await promote(runbook, from, kind, { token: await operationTokenFor(runbook, from, kind), isForced: false })
     await followAll(runbook, others, from, kind).catch(() => undefined)
     throw new LabError(
@@ -116,12 +113,9 @@ export const handOver = async (runbook: Runbook, { from, to, kind, others = [] }
       `${to} was not promoted, because ${why}; ${from} is the ${KIND_WORDS[kind]} primary again; to make ${to} follow it: ${rejoinLine(runbook, to, from, kind)}. ${hint}`,
     )
   }
-  if (shortfall !== undefined) await takeBack('writes would be lost', `Warning of ${from}: ${shortfall}`)
+  if (shortfall !== undefined) await undo('writes would be lost', `Warning of ${from}: ${shortfall}`)
   if (kind === 'dr' && (await hasOtherData(runbook, from, to)))
-    await takeBack(
-      'its data differs',
-      `To rebuild the Merkle trees of a cluster: vault write -f ${REPLICATION}/reindex`,
-    )
+    await undo('its data differs', `To rebuild the Merkle trees of a cluster: vault write -f ${REPLICATION}/reindex`)
   await promote(runbook, to, kind, { token, isForced: false }).catch((error: unknown) => {
     const again = kind === 'dr' ? `failover ${to} ${from}` : `promote ${from} --kind ${kind}`
     runbook.announce(
@@ -132,21 +126,21 @@ export const handOver = async (runbook: Runbook, { from, to, kind, others = [] }
   runbook.say(`${to} is the ${KIND_WORDS[kind]} primary now`)
 }
 
-/** Returns true if a demoted primary and its secondary, which has applied the whole log, have different Merkle roots. */
+/** Whether the Merkle roots of a demoted primary and its secondary differ, although the secondary has the whole log. */
 const hasOtherData = async (runbook: Runbook, from: string, to: string): Promise<boolean> => {
   if (runbook.isDryRun) return false
   const [ours, theirs] = [await runbook.status(from, 'dr'), await runbook.status(to, 'dr')]
   return ours.merkleRoot !== theirs.merkleRoot
 }
 
-/** The warning of a demotion that names secondaries with missing data. */
+/** The start of the warning with which a demotion names the secondaries that lack data. */
 const SHORTFALL = /^Not every secondary has everything/
 
-/** Returns the operation token that DR replication requires. Performance replication uses root tokens. */
+/** Generates the operation token that a DR secondary requires. Undefined for performance: it uses root tokens. */
 export const operationTokenFor = async (runbook: Runbook, name: string, kind: Kind): Promise<string | undefined> =>
   kind === 'dr' ? operationToken(runbook, name) : undefined
 
-/** Returns why a secondary does not receive its primary's writes. Undefined if it does. */
+/** Returns why a secondary does not stream, and what a failover would lose. Undefined if it streams. */
 export const findCut = async (
   runbook: Runbook,
   primary: string,
@@ -170,7 +164,7 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string, ki
   await requireSameSet(runbook, name, primary, kind)
   if (kind === 'dr') requireShares(runbook, name)
   if (merkleRoot !== theirs.merkleRoot)
-    await runbook.erase(`${name} discards the log entries that ${primary} does not have`)
+    await runbook.confirmErase(`${name} discards the log entries that ${primary} does not have`)
   if (mode === 'primary') await demote(runbook, name, kind)
   const before = await runbook.losses(name)
   await follow(runbook, name, primary, kind)
@@ -203,6 +197,7 @@ export const followAll = async (
   if (failures.length > 0) throw failures[0]
 }
 
+/** Registers a cluster on its new primary, makes it a secondary of this primary, and waits until it is replicated. */
 const follow = async (runbook: Runbook, name: string, primary: string, kind: Kind): Promise<void> => {
   const operation = await operationTokenFor(runbook, name, kind)
   const { secondaryId } = await runbook.status(name, kind)

@@ -14,7 +14,7 @@ const REACHABLE_MS = 2000
 export const ask = (runbook: Runbook, name: string, kind: Kind): Promise<ReplicationStatus> =>
   runbook.status(name, kind, REACHABLE_MS).catch(() => NO_STATUS)
 
-/** Asks all clusters except these, as `ask` does. */
+/** Returns the statuses of all clusters except these, like `ask`. */
 export const askOthers = (
   runbook: Runbook,
   except: readonly string[],
@@ -26,7 +26,7 @@ export const askOthers = (
       .map(async ({ name }) => ({ name, ...(await ask(runbook, name, kind)) })),
   )
 
-/** Throws unless a cluster has this role. Resolves to its status. */
+/** Resolves to the status of a cluster. Rejects unless the cluster has this role. */
 export const requireMode = async (
   runbook: Runbook,
   name: string,
@@ -42,8 +42,8 @@ export const requireMode = async (
 }
 
 /**
- * Throws unless two clusters belong to one replication set: a token of one set is invalid in another. Resolves to their statuses,
- * in the same order.
+ * Resolves to the statuses of two clusters. Rejects unless they belong to one replication set, because a token of one
+ * set is invalid in another set.
  */
 export const requireSameSet = async (
   runbook: Runbook,
@@ -58,7 +58,7 @@ export const requireSameSet = async (
   throw new LabError('remote', `${name} and ${other} belong to different ${KIND_WORDS[kind]} replication sets`)
 }
 
-/** Throws unless the primary knows the cluster as its secondary: waiting does not change that. */
+/** Rejects unless the primary has registered the cluster as its secondary: waiting would not help. */
 export const requireFollower = async (
   runbook: Runbook,
   primary: string,
@@ -73,7 +73,7 @@ export const requireFollower = async (
   )
 }
 
-/** Throws if a secondary is ahead of its primary: waiting does not make it stream, and there is no fault to clear. */
+/** Rejects if a secondary is ahead of its primary. Such a secondary does not stream until an operator decides. */
 export const refuseAhead = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
   const { isAhead } = await runbook.status(name, kind)
   if (isAhead !== true) return
@@ -88,7 +88,7 @@ export const refuseAhead = async (runbook: Runbook, name: string, kind: Kind): P
 export const rejoinLine = (runbook: Runbook, name: string, primary: string, kind: Kind): string =>
   runbook.line(`rejoin ${name} ${primary}${kind === 'dr' ? '' : ` --kind ${kind}`}`)
 
-/** Throws if a performance secondary has a path filter: its promotion would fail. */
+/** Rejects if a performance secondary has a path filter: its promotion would fail. */
 export const refuseFiltered = async (runbook: Runbook, name: string): Promise<void> => {
   const { secondaryId } = await runbook.status(name, 'performance')
   if (secondaryId === '') return
@@ -101,8 +101,8 @@ export const refuseFiltered = async (runbook: Runbook, name: string): Promise<vo
 }
 
 /**
- * Returns key shares of the lab for an operation token. Throws if they are too few. `required`: 0 if unknown. The key holders have
- * the shares of a written runbook, so only their threshold is known.
+ * Returns key shares of the lab for an operation token. Throws if they are fewer than `required` (0: unknown) or their
+ * threshold. For a written runbook, returns only the threshold, because the key holders have the shares.
  */
 export const requireShares = (runbook: Runbook, name: string, required = 0): Shares => {
   if (runbook.isWritten) return runbook.cluster(name)
@@ -112,6 +112,9 @@ export const requireShares = (runbook: Runbook, name: string, required = 0): Sha
   throw noShares(name)
 }
 
-/** Returns the error for an operation token that no key shares of the lab complete. */
+/** Returns the error if no key shares of the lab can generate an operation token. */
 export const noShares = (name: string): LabError =>
-  new LabError('remote', `no key shares of the lab generate an operation token on ${name}`)
+  new LabError(
+    'remote',
+    `no key shares of the lab generate an operation token on ${name}: generate it with the key shares of its primary`,
+  )

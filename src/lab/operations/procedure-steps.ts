@@ -9,7 +9,7 @@ interface Expected {
   readonly answer: string
 }
 
-/** A step of a written runbook: one command line, and what its operator must know. */
+/** A step of a written runbook: one command line, with its expected result and the way back. */
 export interface ProcedureStep {
   readonly title: string
   readonly cluster: string
@@ -20,9 +20,9 @@ export interface ProcedureStep {
   readonly answer?: string
   /** Whether the operator repeats the check until it prints the answer. */
   readonly isRepeated?: boolean
-  /** The step is skipped unless this holds. */
+  /** The operator skips the step unless this command prints this output. */
   readonly onlyIf?: Expected
-  /** How to go back, and the command for it if one command is enough. */
+  /** How to undo the step, and the command if one command is enough. */
   readonly back?: string
   readonly backCommand?: string
 }
@@ -99,10 +99,10 @@ const lineFor = ({ kind, at }: Facts, path: string, body?: Facts['body']): strin
     at,
   )
 
-/** The body of a request that a DR secondary accepts: an operation token in place of a root token. */
+/** Returns the body of a request to a secondary: for DR, an operation token replaces the root token. */
 const bodyFor = ({ kind }: Facts): Facts['body'] => (kind === 'dr' ? { dr_operation_token: '' } : {})
 
-/** The requests of written runbooks, by role and end of their path. */
+/** The texts of requests in written runbooks, by the path below `sys/replication/<kind>/`. */
 const TEXTS: Readonly<Record<string, (facts: Facts) => Text>> = {
   'secondary/generate-operation-token/attempt': ({ name, at }) => ({
     title: `Start the generation of a DR operation token on ${name}`,
@@ -156,6 +156,7 @@ const TEXTS: Readonly<Record<string, (facts: Facts) => Text>> = {
   }),
 }
 
+/** The kind of replication and the key of `TEXTS` in the path of a request, without an ID at its end. */
 const PATH = /^sys\/replication\/(dr|performance)\/((?:primary|secondary)\/[\w-]+(?:\/(?:attempt|update)$)?)/
 
 export const describeRequest = (request: Request, at: ClusterAccess): ProcedureStep => {
@@ -166,7 +167,7 @@ export const describeRequest = (request: Request, at: ClusterAccess): ProcedureS
   return { title: `${method} ${path} on ${name}`, expect: 'The exit status is 0.', ...step, ...text }
 }
 
-/** A command that makes a value from others. */
+/** A command that derives a value and changes no cluster, such as the generation of an OTP. */
 export interface LocalCommand {
   readonly title: string
   readonly line: (target: Target) => string

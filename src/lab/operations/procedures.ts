@@ -13,22 +13,22 @@ import { Runbook } from './runbook.js'
 import { numberSteps, type OperationName, valuesOf, type WrittenRunbook } from './written-runbook.js'
 
 /**
- * Writes runbooks of operations. The steps are those of the operation itself, in a dry run that supposes the roles of the
- * clusters. Checks of these roles come first.
+ * Writes runbooks of operations. The steps come from a dry run of the operation, which assumes the roles of the
+ * clusters. Steps that check these roles come first.
  */
 
 /** The state of a cluster before an operation. */
-interface Start {
-  /** The mode that the dry run supposes. `-`: the cluster does not respond. */
+interface InitialState {
+  /** The mode that the dry run assumes. `-`: the cluster does not respond. */
   readonly mode: string
-  /** The kinds of replication in which the cluster then accepts tokens. */
-  readonly open: readonly Kind[]
+  /** The kinds of replication in which the cluster accepts a root token in this mode. */
+  readonly tokenKinds: readonly Kind[]
   readonly checks: (at: ClusterAccess, kind: Kind) => readonly ProcedureStep[]
 }
 
-const withRole = (mode: string): Start => ({
+const withRole = (mode: string): InitialState => ({
   mode,
-  open: mode === 'secondary' ? ['performance'] : KINDS,
+  tokenKinds: mode === 'secondary' ? ['performance'] : KINDS,
   checks: (at, kind) =>
     describeChecks(`Check the role of ${at.name}`, { cluster: at.name, kind, field: 'mode', value: mode }, () => at),
 })
@@ -45,22 +45,22 @@ const notePosition = (at: ClusterAccess, kind: Kind): ProcedureStep => ({
   expect: 'The output has `last_remote_wal` and the last heartbeat. Writes that the primary accepted later are lost.',
 })
 
-const DOWN: Start = {
+const DOWN: InitialState = {
   mode: '-',
-  open: [],
+  tokenKinds: [],
   checks: (at) => [checkUp(at, `Check that ${at.name} is down`, 'down')],
 }
 
 /** A secondary whose primary is down. */
-const SURVIVOR: Start = {
+const SURVIVOR: InitialState = {
   ...withRole('secondary'),
   checks: (at, kind) => [...withRole('secondary').checks(at, kind), notePosition(at, kind)],
 }
 
-/** A former primary. It may have been demoted already, and then accepts no token in DR replication. */
-const FORMER: Start = {
+/** A former primary. An operator may have demoted it already, and a demoted DR primary accepts no token. */
+const FORMER: InitialState = {
   mode: 'primary',
-  open: ['performance'],
+  tokenKinds: ['performance'],
   checks: (at) => [checkUp(at, `Check that ${at.name} is running and unsealed`, 'up')],
 }
 
@@ -68,9 +68,9 @@ interface Procedure {
   readonly title: (one: string, other: string) => string
   /** The default kind of replication. */
   readonly kind: Kind
-  readonly starts: readonly [Start, Start]
+  readonly starts: readonly [InitialState, InitialState]
   readonly run: (book: Runbook, one: string, other: string, kind: Kind) => Promise<unknown>
-  /** What remains to be done. */
+  /** Tasks of the operator after the last step. */
   readonly after: (one: string, other: string, kind: Kind) => readonly string[]
 }
 
@@ -78,7 +78,7 @@ interface Procedure {
 const exchange = (book: Runbook, primary: string, secondary: string, kind: Kind): Promise<void> =>
   kind === 'dr' ? switchOver(book, primary, secondary) : promoteCluster(book, secondary, kind, false)
 
-/** Performance secondaries serve clients before and after. A written runbook does not know the other secondaries. */
+/** Returns the tasks after an exchange of roles. The runbook does not know the other performance secondaries. */
 const afterExchange = (former: string, primary: string, kind: Kind): readonly string[] =>
   kind === 'dr'
     ? [sendClientsTo(primary)]
@@ -116,7 +116,7 @@ const PROCEDURES: Readonly<Record<OperationName, Procedure>> = {
     starts: [FORMER, withRole('primary')],
     run: async (book, former, primary, kind) => {
       await rejoin(book, former, primary, kind)
-      book.suppose(former, kind, 'secondary')
+      book.assume(former, kind, 'secondary')
       await exchange(book, primary, former, kind)
     },
     after: (former, primary, kind) => afterExchange(primary, former, kind),
@@ -140,14 +140,14 @@ const PROCEDURES: Readonly<Record<OperationName, Procedure>> = {
 interface RunbookRequest {
   readonly operation: OperationName
   readonly kind: Kind | undefined
-  /** The clusters, in the order of the command `operation`. */
+  /** The two clusters, in the order of the arguments of the command. */
   readonly names: readonly [string, string]
   readonly clusters: readonly ClusterAccess[]
-  /** Where the clusters are defined, for messages. */
+  /** The name of the lab or the addresses file, for messages. */
   readonly source: string
 }
 
-/** Writes a runbook. Asks no server. Rejects with LabError `usage` if a cluster is unknown. */
+/** Writes a runbook without requests to servers. Rejects with LabError `usage` if a cluster is unknown. */
 export const writeRunbook = async (request: RunbookRequest): Promise<WrittenRunbook> => {
   const { operation, names, clusters, source } = request
   const { title, starts, run, after, ...given } = PROCEDURES[operation]
@@ -167,11 +167,11 @@ export const writeRunbook = async (request: RunbookRequest): Promise<WrittenRunb
     },
   )
   book.requireTwo(one, other)
-  for (const { cluster, start } of chosen) book.suppose(cluster.name, kind, start.mode)
+  for (const { cluster, start } of chosen) book.assume(cluster.name, kind, start.mode)
   await run(book, one, other, kind)
   const checks = chosen.flatMap(({ cluster, start }) => [
     ...start.checks(cluster, kind),
-    ...(start.open.includes(kind) ? checkToken(cluster, steps) : []),
+    ...(start.tokenKinds.includes(kind) ? checkToken(cluster, steps) : []),
   ])
   const numbered = numberSteps([...checks, ...steps])
   return {
@@ -200,7 +200,7 @@ const requireNamed = ({ clusters, source }: RunbookRequest, name: string): Clust
   throw new LabError('usage', `${source} has no cluster "${name}"; it has ${names}`)
 }
 
-/** Checks the token of a cluster if a step uses it. */
+/** Returns a step that checks the token of a cluster, if another step uses this token. */
 const checkToken = (at: ClusterAccess, steps: readonly ProcedureStep[]): readonly ProcedureStep[] => {
   if (!steps.some(({ command }) => command.includes(vaultWithToken(at)))) return []
   const command = `${vaultWithToken(at)} token lookup ${flagsOf(at)} > /dev/null && echo valid`

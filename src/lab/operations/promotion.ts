@@ -7,8 +7,8 @@ import { promote } from './role-changes.js'
 import type { Runbook } from './runbook.js'
 
 /**
- * Promotes a secondary, and makes the other secondaries of its set follow it. A running primary is demoted first, and then
- * follows as well. With `isForced`, does not touch the primary, and promotes the secondary even if it lacks data.
+ * Promotes a secondary, and makes the other secondaries of its set follow it. First demotes a running primary, which
+ * then follows as well. `isForced`: does not change the primary, and promotes the secondary even if it lacks data.
  */
 export const promoteCluster = async (runbook: Runbook, to: string, kind: Kind, isForced: boolean): Promise<void> => {
   const word = KIND_WORDS[kind]
@@ -36,7 +36,7 @@ export const promoteCluster = async (runbook: Runbook, to: string, kind: Kind, i
   await followAll(runbook, from === undefined ? followers : [from, ...followers], to, kind)
 }
 
-/** Throws before any change if a promotion without force would fail, or if `failover` must check its loss. */
+/** Rejects before any change if a promotion without force would fail, or if only `failover` can check its loss. */
 const requirePromotable = async (
   runbook: Runbook,
   to: string,

@@ -10,15 +10,15 @@ import { isFollower, type ReplicationStatus } from '../requests/replication-stat
 import { stepLineOf } from './lines.js'
 import type { Runbook } from './runbook.js'
 
-/** Single role changes, from which operations are built: one request, and a wait for its effect. */
+/** The single role changes of operations: each sends one request, and waits for its effect. */
 
 interface PromoteOptions {
-  /** A DR operation token. */
+  /** A DR operation token. Undefined for performance replication. */
   readonly token?: string | undefined
   readonly isForced: boolean
 }
 
-/** Promotes a secondary. Performance replication uses a root token instead. */
+/** Promotes a secondary, with a DR operation token, or with a root token for performance replication. */
 export const promote = async (
   runbook: Runbook,
   name: string,
@@ -27,19 +27,19 @@ export const promote = async (
 ): Promise<void> => {
   const body = { ...(token === undefined ? {} : { dr_operation_token: token }), ...(isForced ? { force: true } : {}) }
   await runbook.write(name, `${REPLICATION}/${kind}/secondary/promote`, body, kind === 'performance')
-  runbook.suppose(name, kind, 'primary')
+  runbook.assume(name, kind, 'primary')
   await waitForMode(runbook, `${name} to be the ${KIND_WORDS[kind]} primary`, { cluster: name, kind, value: 'primary' })
 }
 
-/** Demotes a primary. Resolves to the warnings of the response: one of them names each secondary that lacks data. */
+/** Demotes a primary. Resolves to the warnings of the response, which name the secondaries that lack data. */
 export const demote = async (runbook: Runbook, name: string, kind: Kind): Promise<readonly string[]> => {
   const { warnings } = await runbook.write(name, `${REPLICATION}/${kind}/primary/demote`)
-  runbook.suppose(name, kind, 'secondary')
+  runbook.assume(name, kind, 'secondary')
   await waitForMode(runbook, `${name} to be a secondary`, { cluster: name, kind, value: 'secondary' })
   return textsOfJson(warnings)
 }
 
-/** Revokes an existing secondary with this ID, including its filter, because the same cluster joins again. */
+/** Revokes a registered secondary with this ID, including its filter, so that the same cluster can join again. */
 export const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<void> => {
   const { knownSecondaries } = await runbook.status(primary, kind)
   if (knownSecondaries.includes(id))
@@ -51,7 +51,6 @@ export const activationToken = async (runbook: Runbook, primary: string, kind: K
   return runbook.isDryRun ? '<activation token>' : wrappedTokenIn(answer)
 }
 
-/** Waits until a cluster reports a mode. */
 const waitForMode = (
   runbook: Runbook,
   what: string,
@@ -81,7 +80,7 @@ export const authorityOf = (runbook: Runbook, primary: string): Record<string, s
   return 'dataDir' in cluster ? { ca_file: cluster.caFile } : { ca_cert: readNamedText(cluster.caFile) }
 }
 
-/** Makes one cluster a secondary of another, which erases its data. A filter excludes mounts or namespaces. */
+/** Makes `secondary` a secondary of `primary`, which erases its data. `filter`: its path filter. */
 export const activate = async (
   runbook: Runbook,
   primary: string,
@@ -93,7 +92,7 @@ export const activate = async (
   const id = idOf(kind, secondary)
   await refuseReplicating(runbook, secondary, kind)
   const { mode } = await requireNoSecondary(runbook, primary, kind)
-  await runbook.erase(`${secondary} loses all its data, and receives a copy of the data of ${primary}`)
+  await runbook.confirmErase(`${secondary} loses all its data, and receives a copy of the data of ${primary}`)
   if (mode !== 'primary') await runbook.write(primary, `${REPLICATION}/${kind}/primary/enable`)
   await waitForMode(runbook, `${primary} to be a ${kind} primary`, { cluster: primary, kind, value: 'primary' })
   await freeId(runbook, primary, kind, id)
@@ -105,7 +104,7 @@ export const activate = async (
   runbook.say(`${secondary} is a ${kind} secondary of ${primary} and replicated`)
 }
 
-/** Throws before any change if the cluster already replicates: activation would revoke an existing secondary of that name. */
+/** Rejects before any change if the cluster already replicates: activation would revoke the registration of its ID. */
 const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
   const other = kind === 'dr' ? 'performance' : 'dr'
   const role = (status: ReplicationStatus) => (isFollower(status) ? 'secondary' : status.mode)
@@ -124,7 +123,7 @@ const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Pr
   )
 }
 
-/** Throws if a cluster cannot be a primary of this kind, because it is a secondary. Resolves to its status. */
+/** Resolves to the status of a cluster. Rejects if it is a secondary, which cannot be a primary of this kind. */
 const requireNoSecondary = async (runbook: Runbook, name: string, kind: Kind): Promise<ReplicationStatus> => {
   const status = await runbook.status(name, kind)
   const own = isFollower(status) ? kind : isFollower(await runbook.status(name, 'dr')) ? 'dr' : undefined
@@ -135,7 +134,7 @@ const requireNoSecondary = async (runbook: Runbook, name: string, kind: Kind): P
   )
 }
 
-/** Makes the active node step down, and waits for another. Rejects with LabError `usage` if the cluster has one server. */
+/** Makes the active node step down, and waits for another active node. Rejects if the cluster has one server. */
 export const stepDown = async (runbook: Runbook, cluster: ClusterAccess & ClusterOfNodes): Promise<void> => {
   const { name } = cluster
   if (!cluster.nodes) throw new LabError('usage', `cluster ${name} has one server: no other node can become active`)

@@ -1,9 +1,9 @@
 import { quoteForShell } from '../../base/shell.js'
 import { EXTERNAL, SHARE, type WrittenRunbook, type WrittenStep } from './written-runbook.js'
 
-/** The texts of a written runbook: Markdown to read, and a shell script to run. */
+/** Renders a written runbook as Markdown to read, and as a shell script to run. */
 
-/** The number of times that a repeated check is tried, one second apart. */
+/** Maximum number of attempts of a repeated check, one second apart. */
 const TRIES = 300
 
 const codeBlock = (command: string, indent = ''): string =>
@@ -14,7 +14,7 @@ const tableOf = (heads: readonly string[], rows: readonly (readonly string[])[])
 
 const code = (text: string): string => (text === '' ? '' : `\`${text}\``)
 
-/** Renders a page with numbered steps. */
+/** Renders a Markdown page with the clusters, the values and the numbered steps. */
 export const toMarkdown = ({ title, clusters, values, steps, after }: WrittenRunbook): string =>
   [
     `# ${title}`,
@@ -54,7 +54,7 @@ const notesOf = ({ onlyIf, needs, expect, isRepeated, makes, back, backCommand }
     ...(backCommand === undefined ? [] : [`\n${codeBlock(backCommand, '  ')}`]),
   ].join('\n')
 
-const FUNCTIONS = `# Asks for a secret without showing it: prompt, variable.
+const FUNCTIONS = `# ask PROMPT VARIABLE: reads a secret into a variable, without echo.
 ask() {
   printf '%s: ' "$1" >&2
   stty -echo 2> /dev/null || :
@@ -64,12 +64,12 @@ ask() {
 }
 trap 'stty echo 2> /dev/null || :' EXIT
 
-# Runs a check until it prints the answer: tries, one second apart; command; answer.
+# check ATTEMPTS COMMAND ANSWER: runs the command once per second, until it prints the answer.
 check() {
-  left=$1
+  attempts=$1
   until [ "$(eval "$2")" = "$3" ]; do
-    left=$((left - 1))
-    if [ "$left" -le 0 ]; then
+    attempts=$((attempts - 1))
+    if [ "$attempts" -le 0 ]; then
       echo "stopped: the expected output is: $3" >&2
       exit 1
     fi

@@ -19,14 +19,14 @@ import type { RunbookOptions, Step } from './runbook-options.js'
 type Body = Record<string, unknown>
 
 /**
- * Runs the requests of an operation one by one and prints them. A dry run only prints them: it reads the state of the
- * clusters to choose the requests for this lab and to detect errors, but changes nothing.
+ * Sends the requests of an operation one by one and prints them. A dry run prints the requests without sending them. It
+ * reads the state of the clusters to choose the requests for this lab and to detect errors.
  */
 export class Runbook {
   readonly lab: LabAccess
   readonly #options: RunbookOptions
-  /** The replication status that the skipped requests of a dry run would have caused, by cluster and kind. */
-  readonly #supposed = new Map<string, ReplicationStatus>()
+  /** The replication statuses that a dry run assumes after its skipped requests, by cluster and kind. */
+  readonly #assumed = new Map<string, ReplicationStatus>()
 
   constructor(lab: LabAccess, options: RunbookOptions) {
     this.lab = lab
@@ -88,7 +88,7 @@ export class Runbook {
     }
   }
 
-  /** Waits for a condition about the servers. A dry run does not wait: its steps include `check`. */
+  /** Waits until `fact` returns undefined. A dry run does not wait: its steps include `check`. */
   async wait(what: string, fact: () => Promise<string | undefined>, check?: Check): Promise<void> {
     const { clock, timeoutMs, onStep } = this.#options
     if (!this.isDryRun) return waitFor(clock, what, fact, timeoutMs)
@@ -98,19 +98,19 @@ export class Runbook {
   }
 
   /** Waits for a precondition of a change. A dry run checks it once and rejects if it does not hold. */
-  async need(what: string, fact: () => Promise<string | undefined>, check?: Check): Promise<void> {
+  async waitForPrecondition(what: string, fact: () => Promise<string | undefined>, check?: Check): Promise<void> {
     const missing = this.isDryRun ? await fact() : undefined
     if (missing !== undefined) throw new LabError('remote', `the command would wait for ${what}: ${missing}`)
     await this.wait(what, fact, check)
   }
 
   /**
-   * Returns the replication status of a cluster. A dry run returns the status that the previous requests would cause. With
-   * `timeoutMs`, sends one request with this timeout.
+   * Returns the replication status of a cluster. A dry run returns the status that the previous requests would cause.
+   * With `timeoutMs`, sends one request with this timeout.
    */
   async status(name: string, kind: Kind, timeoutMs?: number): Promise<ReplicationStatus> {
-    const supposed = this.#supposed.get(`${name} ${kind}`)
-    if (supposed) return supposed
+    const assumed = this.#assumed.get(`${name} ${kind}`)
+    if (assumed) return assumed
     if (this.isWritten) return { ...NO_STATUS, mode: 'disabled' }
     const cluster = this.cluster(name)
     const ask = async () =>
@@ -143,7 +143,7 @@ export class Runbook {
     return namingUnreachable(cluster, () => throughRestart(wait, ask))
   }
 
-  /** Returns why a secondary is behind. Undefined if it is replicated. */
+  /** Returns why a secondary lacks data of its primary. Undefined if it is replicated. */
   findLag(primary: string, secondary: string, kind: Kind): Promise<string | undefined> {
     return findLagBetween(
       () => this.status(primary, kind),
@@ -151,8 +151,8 @@ export class Runbook {
     )
   }
 
-  /** Tells a dry run the role of a cluster. Its replication is supposed to work. */
-  suppose(name: string, kind: Kind, mode: string): void {
+  /** Sets the mode that a dry run assumes for a cluster from now on, with working replication. */
+  assume(name: string, kind: Kind, mode: string): void {
     if (!this.isDryRun) return
     const status = { ...NO_STATUS, mode, state: 'stream-wals', connectionState: 'ready' }
     // A written runbook revokes former registrations, since it does not know which exist.
@@ -160,10 +160,10 @@ export class Runbook {
       secondaryId: idOf(kind, name),
       knownSecondaries: this.lab.clusters.map((cluster) => idOf(kind, cluster.name)),
     }
-    this.#supposed.set(`${name} ${kind}`, { ...status, ...registered })
+    this.#assumed.set(`${name} ${kind}`, { ...status, ...registered })
   }
 
-  /** Prints a command that makes a value from others. */
+  /** Prints a command that derives a value, such as an OTP. The operation itself does not run this command. */
   async show(name: string, command: LocalCommand): Promise<void> {
     const cluster = await this.#reachableNode(name)
     this.#options.onCall?.(command.line(cluster))
@@ -175,8 +175,8 @@ export class Runbook {
     this.#options.onProgress(text)
   }
 
-  /** Asks whether data may be erased. Rejects if not. */
-  async erase(what: string): Promise<void> {
+  /** Requests a confirmation before data is erased. Rejects if it is denied. */
+  async confirmErase(what: string): Promise<void> {
     await this.#options.onErase?.(what)
   }
 
@@ -210,7 +210,7 @@ export class Runbook {
     return this.#options.isDryRun === true || this.isWritten
   }
 
-  /** Whether this dry run writes a runbook: it asks no server, and needs no keys. */
+  /** Whether this is a dry run for a written runbook, which sends no requests and needs no keys. */
   get isWritten(): boolean {
     return this.#options.isWritten === true
   }

@@ -3,7 +3,7 @@ import type { Kind } from '../model/kinds.js'
 import { REPLICATION } from '../requests/replication.js'
 import type { ProcedureStep } from './procedure-steps.js'
 
-/** A runbook of an operation as data: numbered steps, and where each value comes from. It contains no secrets. */
+/** A runbook of an operation as data: numbered steps, and the origin of each value. It contains no secrets. */
 
 export const OPERATIONS = ['failover', 'switchover', 'failback', 'rejoin', 'activate'] as const
 export type OperationName = (typeof OPERATIONS)[number]
@@ -25,20 +25,20 @@ export interface WrittenRunbook {
   readonly clusters: readonly Readonly<
     Record<'name' | 'apiAddress' | 'clusterAddress' | 'caFile' | 'namespace', string>
   >[]
-  /** The values that no step makes. */
+  /** The values that the operator must provide, because no step sets them. */
   readonly values: readonly { readonly name: string; readonly about: string }[]
   readonly steps: readonly WrittenStep[]
-  /** What remains to be done. */
+  /** Tasks of the operator after the last step. */
   readonly after: readonly string[]
 }
 
-/** The variable that key holders fill, one after the other. */
+/** The shell variable with a key share. Each key holder enters a share in turn. */
 export const SHARE = 'KEY_SHARE'
 
-/** The origin of the values that no step makes. */
+/** The origin of values that the operator provides, in texts. */
 export const EXTERNAL = 'the table of values'
 
-/** Numbers the steps, and finds the step that makes each value. */
+/** Numbers the steps, and finds the step that sets each shell variable. */
 export const numberSteps = (steps: readonly ProcedureStep[]): readonly WrittenStep[] => {
   const makers = new Map<string, string>()
   return steps.map((step, at) => {

@@ -16,7 +16,7 @@ export const drawLabView = (survey: LabView, nowMs: number): string[][] => {
   const rows = (view: ClusterView, lead: string, indent: string, link?: FollowView): string[][] => {
     placed.add(view.name)
     const below = followersOf({ ...survey, links }, view.name).filter(({ view: { name } }) => !placed.has(name))
-    // A cluster that is drawn below another one is not drawn again.
+    // Marked before the recursion, so that a cluster with two primaries is drawn once.
     for (const { view: follower } of below) placed.add(follower.name)
     return [
       toRow(
@@ -37,12 +37,12 @@ export const drawLabView = (survey: LabView, nowMs: number): string[][] => {
   const roots = survey.clusters.filter(({ name }) => !following.has(name))
   const linkOf = (name: string) => survey.links.find(({ secondary }) => secondary === name)
   const tree = roots.flatMap((view) => rows(view, '', '', linkOf(view.name)))
-  // Clusters that replicate from each other are in no tree yet.
+  // In a cycle, each cluster has a primary, so no cluster of the cycle is the root of a tree.
   const left = survey.clusters.filter(({ name }) => !placed.has(name))
   return [HEADER, ...tree, ...left.flatMap((view) => (placed.has(view.name) ? [] : rows(view, '', '')))]
 }
 
-/** Returns the secondaries of a cluster. One with both kinds of replication is listed once. */
+/** Returns the secondaries of a cluster. Lists a secondary once, even if it has both kinds of replication. */
 const followersOf = ({ clusters, links }: LabView, primary: string): { link: FollowView; view: ClusterView }[] => {
   const own = links.filter((link) => link.primary === primary)
   return clusters.flatMap((view) => {
@@ -59,8 +59,10 @@ const drawArrow = ({ kind, faults, filter }: FollowView, all: readonly ActiveFau
   return `${KIND_WORDS[kind]}${rule} ──${sign === '' ? '' : `${sign}──`}▶`
 }
 
+/** The sign of a link that passes no traffic. */
 export const CUT = '✂'
 
+/** Returns the sign of a fault on the arrow of its link. */
 export const signOf = (fault: LinkFault): string => {
   switch (fault.name) {
     case 'partition':
@@ -80,7 +82,7 @@ const signsAt = (node: string, faults: readonly ActiveFault[]): string[] =>
     .filter(({ between }) => between.includes(node))
     .map(({ between, fault }) => `${signOf(fault)} ${between.filter((end) => end !== node).join()}`)
 
-/** Draws a node below its cluster. The log column is its applied index in the node log, not in the replication log. */
+/** Draws a node below its cluster. The column `wal` has the index of the node log, not of the replication log. */
 const nodeRow = (
   indent: string,
   { name, state, appliedIndex, apiAddress, process, pid }: NodeRow,
@@ -131,11 +133,11 @@ const describeState = (view: ClusterView): string => {
     return [`${KIND_WORDS[kind]} ${mode}${more.length > 0 ? `: ${more.join(', ')}` : ''}`]
   })
   if (roles.length > 0) return roles.join('; ')
-  // For example, if none of several nodes is active.
+  // Without an active node, a multi-node cluster reports no roles.
   return KINDS.every((kind) => view[kind].mode === '-') ? 'roles unknown' : 'no replication'
 }
 
-/** Returns `0`, or `12 entries, 3.4 s`, or `12 entries` without contact to a primary. */
+/** Returns `0`, `12 entries, 3.4 s`, `12 entries` if the age of the data is unknown, or `?` if the lag is unknown. */
 const describeLag = ({ lagEntries, lagSeconds }: FollowView): string => {
   if (lagEntries === null) return '?'
   if (lagEntries === 0) return '0'

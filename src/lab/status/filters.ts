@@ -2,12 +2,11 @@ import { tokensToTry } from '../keys/environment.js'
 import { type AnyLab, requireCluster, withAnonymousClient } from '../model/cluster.js'
 import { filterPath, parseFilter, type PathFilter } from '../requests/filters.js'
 import type { FollowView } from './links.js'
-import type { LabView } from './observe.js'
+import { ANSWER_MS, type LabView } from './observe.js'
 
-const ANSWER_MS = 1000
 const FORBIDDEN = 403
 
-/** Adds the path filters of performance secondaries. Their primaries show them only to a token of the lab. */
+/** Adds the path filters of performance secondaries. Reading a filter requires a token of the lab. */
 export const withFilters = async (lab: AnyLab, view: LabView): Promise<LabView> => {
   const links = view.links.map(async (link) => ({ ...link, filter: await findFilter(lab, view, link) }))
   return { ...view, links: await Promise.all(links) }
@@ -18,12 +17,12 @@ const findFilter = async (
   { clusters }: LabView,
   { kind, primary, secondary }: FollowView,
 ): Promise<PathFilter | undefined> => {
-  const above = clusters.find(({ name }) => name === primary)
+  const primaryView = clusters.find(({ name }) => name === primary)
   const id = clusters.find(({ name }) => name === secondary)?.performance.secondaryId ?? ''
-  if (kind !== 'performance' || above === undefined || id === '') return undefined
-  const cluster = requireCluster(lab, above.name)
+  if (kind !== 'performance' || primaryView === undefined || id === '') return undefined
+  const cluster = requireCluster(lab, primaryView.name)
   const ask = withAnonymousClient(
-    { ...cluster, apiAddress: above.apiAddress },
+    { ...cluster, apiAddress: primaryView.apiAddress },
     async (client) => {
       for (const token of tokensToTry(cluster, lab.clusters)) {
         const { status, json } = await client.send('GET', filterPath(id), { token })

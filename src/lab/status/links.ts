@@ -21,13 +21,13 @@ export interface FollowView {
   readonly secondary: string
   readonly state: string
   readonly connectionState: string
-  /** Number of changes not replicated yet. Null if the primary does not respond, or without a position in its log. */
+  /** Number of log entries that the secondary lacks. Null if unknown: see `lagOf`, or the primary does not respond. */
   readonly lagEntries: number | null
-  /** Age of its data in seconds: 0 if it has everything, null if it lacks data and has heard from no primary. */
+  /** Age of the data of the secondary, in seconds. 0 if the secondary lacks no entry. Null if unknown. */
   readonly lagSeconds: number | null
   /** RFC 3339. Empty without contact to a primary. */
   readonly lastHeartbeat: string
-  /** IDs of the faults between the two. */
+  /** IDs of the faults of the link between the two clusters. */
   readonly faults: readonly number[]
   /** The path filter of a performance secondary. Absent if there is none, or if no token of the lab can read it. */
   readonly filter?: PathFilter | undefined
@@ -36,6 +36,7 @@ export interface FollowView {
 /** The replication part of a cluster view. */
 export type RoleHolder = ReplicationStatuses & { readonly name: string }
 
+/** Returns the links of the clusters that report the role of a secondary. */
 export const findLinks = (
   clusters: readonly RoleHolder[],
   faults: readonly ActiveFault[],
@@ -43,8 +44,8 @@ export const findLinks = (
 ): FollowView[] => describeEach(clusters, faults, nowMs, isFollower)
 
 /**
- * Returns the links of clusters that report no roles, for example because they are sealed: below the primary that expects
- * them by their ID.
+ * Returns the links of clusters that report no roles, for example because they are sealed. Their primary is the cluster
+ * that has registered their ID.
  */
 export const findExpectedLinks = (
   clusters: readonly RoleHolder[],
@@ -53,50 +54,42 @@ export const findExpectedLinks = (
 ): FollowView[] =>
   describeEach(clusters, faults, nowMs, ({ mode }) => mode === NO_STATUS.mode).filter(({ primary }) => primary !== null)
 
-/** Describes the links of the secondaries whose status is `wanted`. */
+/** Returns the link of each cluster with a status that `isWanted` accepts. */
 const describeEach = (
   clusters: readonly RoleHolder[],
   faults: readonly ActiveFault[],
   nowMs: number,
-  wanted: (status: ReplicationStatus) => boolean,
-): FollowView[] =>
-  KINDS.flatMap((kind) =>
-    clusters
-      .filter((view) => wanted(view[kind]))
-      .map((secondary) => describe(kind, secondary, clusters, faults, nowMs)),
-  )
-
-const describe = (
-  kind: Kind,
-  secondary: RoleHolder,
-  clusters: readonly RoleHolder[],
-  faults: readonly ActiveFault[],
-  nowMs: number,
-): FollowView => {
-  const { name } = secondary
-  const { state, connectionState, lastHeartbeat, mode } = secondary[kind]
-  const primary = findPrimary(secondary, clusters, kind)
-  const lagEntries = primary ? lagOf(primary[kind], secondary[kind]) : null
-  const between = (one: ActiveFault) =>
-    isOfLink(one) && primary !== undefined && one.between.includes(name) && one.between.includes(primary.name)
-  return {
-    kind,
-    primary: primary?.name ?? null,
-    secondary: name,
-    state: mode === 'bootstrapping' ? mode : state,
-    connectionState,
-    lagEntries,
-    lagSeconds: lagEntries === null ? null : lagEntries === 0 ? 0 : secondsBehind(secondary[kind], nowMs),
-    lastHeartbeat,
-    faults: faults.filter(between).map(({ id }) => id),
+  isWanted: (status: ReplicationStatus) => boolean,
+): FollowView[] => {
+  const describe = (kind: Kind, secondary: RoleHolder): FollowView => {
+    const { name } = secondary
+    const { state, connectionState, lastHeartbeat, mode } = secondary[kind]
+    const primary = findPrimary(secondary, clusters, kind)
+    const lagEntries = primary ? lagOf(primary[kind], secondary[kind]) : null
+    const isBetween = (one: ActiveFault) =>
+      isOfLink(one) && primary !== undefined && one.between.includes(name) && one.between.includes(primary.name)
+    return {
+      kind,
+      primary: primary?.name ?? null,
+      secondary: name,
+      state: mode === 'bootstrapping' ? mode : state,
+      connectionState,
+      lagEntries,
+      lagSeconds: lagEntries === null ? null : lagEntries === 0 ? 0 : secondsBehind(secondary[kind], nowMs),
+      lastHeartbeat,
+      faults: faults.filter(isBetween).map(({ id }) => id),
+    }
   }
+  return KINDS.flatMap((kind) =>
+    clusters.filter((view) => isWanted(view[kind])).map((secondary) => describe(kind, secondary)),
+  )
 }
 
 /**
- * Finds the primary of a secondary. If its set has several primaries (split brain), prefers the primary at its primary
- * address. If several primaries have this address (load balancer), prefers the primary to which it is connected. Returns
- * undefined if no primary has this address or knows the secondary, for example before the successor of a demoted primary
- * admits it.
+ * Finds the primary of a secondary. In a split brain, several primaries are possible: chooses the primary with the
+ * address that the secondary uses. If several primaries share that address (load balancer), chooses the primary that
+ * lists the secondary as connected. Returns undefined if none fits, for example until the secondary of a demoted
+ * primary joins the new primary.
  */
 const findPrimary = <T extends RoleHolder>(
   secondary: RoleHolder,
@@ -104,9 +97,9 @@ const findPrimary = <T extends RoleHolder>(
   kind: Kind,
 ): T | undefined => {
   const { mode, clusterId, primaryAddress, secondaryId } = secondary[kind]
-  const isExpecting = (other: ReplicationStatus) =>
+  const hasRegistered = (other: ReplicationStatus) =>
     other.mode === 'primary' && other.knownSecondaries.includes(idOf(kind, secondary.name))
-  if (mode === '-') return clusters.find((one) => isExpecting(one[kind]))
+  if (mode === '-') return clusters.find((one) => hasRegistered(one[kind]))
   const primaries = clusters.filter((one) => one[kind].mode === 'primary' && one[kind].clusterId === clusterId)
   const addressed = primaries.filter((one) => primaryAddress !== '' && one[kind].primaryAddress === primaryAddress)
   const likely = addressed.length > 0 ? addressed : primaries.filter((one) => mayKnow(one[kind], secondaryId))
@@ -114,7 +107,7 @@ const findPrimary = <T extends RoleHolder>(
   return likely.find((one) => one[kind].connectedSecondaries.includes(secondaryId))
 }
 
-/** Whether a primary may know a secondary. During its first copy, a secondary has not reported its ID. */
+/** Whether a primary may have registered a secondary. During its first copy, a secondary reports no ID. */
 const mayKnow = ({ knownSecondaries }: ReplicationStatus, secondaryId: string): boolean =>
   secondaryId === '' || knownSecondaries.includes(secondaryId)
 
@@ -132,7 +125,7 @@ interface ObservedRoles extends RoleHolder {
 const ownProblems = (clusters: readonly ObservedRoles[]): string[] =>
   clusters.flatMap(({ name, problems }) => problems.map((text) => `${name} ${text}`))
 
-/** Returns the problems of clusters, and between them. */
+/** Returns split brains, the problems that clusters report themselves, and secondaries whose data differs. */
 export const findProblemsOf = async (
   clusters: readonly ObservedRoles[],
   links: readonly FollowView[],
@@ -160,19 +153,17 @@ export const findSplitBrains = (clusters: readonly RoleHolder[]): SplitBrain[] =
       .map((id) => ({ kind, primaries: all.filter((view) => view[kind].clusterId === id).map(({ name }) => name) }))
       .filter(({ primaries }) => primaries.length > 1)
   })
-
-/** Reads the current replication status of a cluster. */
 type Ask = (cluster: string, kind: Kind) => Promise<ReplicationStatus>
 
-/** Pause between two checks: a response may be from the middle of a change. */
+/** Pause before the second comparison. The first may have read the roots in the middle of a change. */
 const PAUSE_MS = 50
-/** Number of shown digits of a Merkle root. */
+/** Number of digits of a Merkle root in tables and messages. */
 export const ROOT_SHOWN = 12
 
 /**
- * Describes secondaries that have every change of their primary but another Merkle root. Their data differs, and waiting does
- * not help. Roots of one survey may be from different times, so different roots are read again. Reports only differences that
- * remain while the primary does not change.
+ * Describes secondaries that have applied every entry of their primary, but have a different Merkle root. Their data
+ * differs, so waiting does not help. The roots of one survey may be from different times. Therefore reads different
+ * roots again, and reports a difference only if it remains while the root of the primary does not change.
  */
 export const findDifferentRoots = async (
   links: readonly FollowView[],
@@ -211,8 +202,8 @@ const compareOnce = async ({ kind, primary, secondary }: FollowView, ask: Ask): 
 }
 
 /**
- * Returns the first reason why a lab is not converged. Undefined if each secondary has all data of its primary. A lab is also
- * not converged if a secondary has no primary in the lab, or if a cluster has a problem.
+ * Returns the first reason why a lab is not converged. Undefined if each secondary has all data of its primary. A lab
+ * is also not converged if a secondary has no primary in the lab, or if a cluster has a problem.
  */
 export const findUnconverged = (
   clusters: readonly ObservedRoles[],

@@ -17,13 +17,13 @@ export interface NodeView {
   readonly apiAddress: string
   readonly state: NodeState
   readonly isActive: boolean
-  /** Whether it is a standby that serves reads from its own copy. */
+  /** Whether the node is a standby that serves reads from its own copy of the data. */
   readonly isPerformanceStandby: boolean
   /** Number of applied entries of the shared node log. Null if unknown or without such a log. */
   readonly appliedIndex: number | null
 }
 
-/** The words of all states for messages. */
+/** The text of each state in messages. */
 const STATE_WORDS = {
   sealed: 'sealed',
   initializing: 'initializing',
@@ -49,7 +49,6 @@ const STATE_WORDS = {
  */
 export type NodeState = keyof typeof STATE_WORDS
 
-/** Returns a state for messages. */
 export const describeNodeState = (state: NodeState): string => STATE_WORDS[state]
 
 const isNodeState = (text: string): text is NodeState => Object.hasOwn(STATE_WORDS, text)
@@ -62,17 +61,17 @@ interface NodeFields {
   readonly applied_index: number
 }
 
-/** Asks a server for its state among the nodes of its cluster. Without a client, it is stopped. */
+/** Queries the state of one server. `client`: undefined for a stopped server. */
 export const askNode = async (
   node: Pick<NodeView, 'name' | 'apiAddress'>,
   client: ApiClient | undefined,
 ): Promise<NodeView> => {
-  const without = (state: NodeState): NodeView => ({
+  const withState = (state: NodeState): NodeView => ({
     ...{ ...node, state, isActive: false, isPerformanceStandby: false, appliedIndex: null },
   })
-  if (!client) return without('stopped')
+  if (!client) return withState('stopped')
   const answer = await client.read('/_understudy/v1/info').catch(() => undefined)
-  if (!answer) return without('silent')
+  if (!answer) return withState('silent')
   const reported = answer.node as NodeFields | null | undefined
   if (reported) {
     const { state, is_active: isActive, applied_index: appliedIndex } = reported
@@ -82,11 +81,14 @@ export const askNode = async (
     }
   }
   const seal: Readonly<Record<string, unknown>> = await client.read('sys/seal-status').catch(() => ({ sealed: true }))
-  if (seal.removed_from_cluster === true) return without('removed')
-  return seal.sealed === true ? without('sealed') : { ...without('active'), isActive: true }
+  if (seal.removed_from_cluster === true) return withState('removed')
+  return seal.sealed === true ? withState('sealed') : { ...withState('active'), isActive: true }
 }
 
-/** Returns why a node is not ready with all known data. Undefined if it is. Pending entries may still seal it, such as a join. */
+/**
+ * Returns why a node is not ready, or has not applied the first `wanted` entries of the node log. Undefined if it has.
+ * The entries matter even for a ready node: an entry about a join seals the node that applies it.
+ */
 export const findBehind = ({ state, appliedIndex }: NodeView, wanted: number): string | undefined => {
   if (state !== 'active' && state !== 'standby') return `it is ${describeNodeState(state)}`
   return (appliedIndex ?? 0) >= wanted ? undefined : `it has applied ${appliedIndex} of ${wanted} entries`

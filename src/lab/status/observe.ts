@@ -25,21 +25,18 @@ import { findLinks, findProblemsOf, type FollowView } from './links.js'
 import { askNode, describeNodeState, type NodeView } from './node-view.js'
 
 /**
- * The state of a server's process. `crashed`: it exited without a stop by the lab. `elsewhere`: it cannot be observed from this
- * machine.
+ * The state of a server's process. `crashed`: the process exited, but the lab did not stop it. `elsewhere`: this
+ * machine cannot observe the process.
  */
 export type ProcessState = 'running' | 'paused' | 'stopped' | 'crashed' | 'elsewhere'
 
-/** Whether a server has no process. */
 export const isDown = (process: ProcessState): boolean => process === 'stopped' || process === 'crashed'
-
-/** A node of a multi-node cluster. */
 export interface NodeRow extends NodeView {
   readonly process: ProcessState
   readonly pid: number | null
 }
 
-/** One cluster, as reported at its address: with several nodes, by the active one. */
+/** The state of one cluster, as its server reports it. In a multi-node cluster, the active node reports it. */
 export interface ClusterView extends ReplicationStatuses {
   readonly name: string
   readonly apiAddress: string
@@ -49,13 +46,12 @@ export interface ClusterView extends ReplicationStatuses {
   readonly health: number | null
   readonly isInitialized: boolean
   readonly isSealed: boolean
-  /** Its servers, if there are several. */
+  /** The nodes of a multi-node cluster. */
   readonly nodes?: readonly NodeRow[] | undefined
-  /** Descriptions of its problems. Empty if it is healthy. */
   readonly problems: readonly string[]
 }
 
-/** The part of a cluster view that the cluster reports itself. */
+/** The part of a cluster view that the responses of the cluster determine. */
 type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialized' | 'isSealed' | 'dr' | 'performance' | 'problems'>
 
 export interface LabView {
@@ -67,13 +63,14 @@ export interface LabView {
   readonly links: readonly FollowView[]
   /** The active faults. Null if the lab daemon does not respond. */
   readonly faults: readonly ActiveFault[] | null
-  /** All problems of clusters, and between clusters. */
+  /** All problems: of clusters, of their replication, of links, and of an interrupted load. */
   readonly problems: readonly string[]
 }
 
-const ANSWER_MS = 1000
+/** Timeout of each request about the state of a cluster, in milliseconds. */
+export const ANSWER_MS = 1000
 
-/** Queries all clusters of a lab concurrently, with a timeout of one second each. */
+/** Queries all clusters of a lab concurrently. */
 export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
   const running = await findRunning(lab, host)
   const [faults, answers] = await Promise.all([
@@ -96,13 +93,13 @@ export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
     ...(await findProblemsOf(clusters, links, ask, host.clock)),
     ...describeLinks(lab, faults),
     ...(!isAttached(lab) && lab.isLoading
-      ? [`the loading of an image was interrupted: "understudy reset --name ${lab.name}" repeats it`]
+      ? [`a snapshot or a reset was not loaded completely: run "understudy reset --name ${lab.name}"`]
       : []),
   ]
   return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, links, faults, problems }
 }
 
-/** Returns the faults of links and servers. Without a lab daemon there are none. */
+/** Returns the faults of links and servers. Null if the lab daemon does not respond, empty if there is none. */
 const faultsOf = async (lab: AnyLab): Promise<readonly ActiveFault[] | null> =>
   !hasDaemon(lab)
     ? []
@@ -134,7 +131,7 @@ const findRunning = async (lab: AnyLab, host: LabHost): Promise<ReadonlyMap<stri
   )
 }
 
-/** Queries the state of each node, and the cluster state at the active node, or at another node that responds. */
+/** Queries the state of each node. Reads the cluster state from the active node, or else from a node that responds. */
 const surveyNodes = async (
   cluster: ClusterAccess,
   servers: readonly Pick<ClusterAccess, 'name' | 'apiAddress'>[],
@@ -148,16 +145,16 @@ const surveyNodes = async (
       return { ...(await view), ...state }
     }),
   )
-  const spokesman = nodes.find(({ isActive }) => isActive) ?? nodes.find(({ appliedIndex }) => appliedIndex !== null)
-  const asked = spokesman ?? nodes.find((node) => !isDown(node.process)) ?? nodes[0]
+  const reporter = nodes.find(({ isActive }) => isActive) ?? nodes.find(({ appliedIndex }) => appliedIndex !== null)
+  const asked = reporter ?? nodes.find((node) => !isDown(node.process)) ?? nodes[0]
   const { apiAddress, ...state } = asked ?? { ...cluster, ...STOPPED }
   const view = await surveyCluster({ ...cluster, apiAddress }, state)
   return { ...view, nodes, problems: [...view.problems, ...findNodeProblems(nodes)] }
 }
 
 const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
-  const unwell = nodes.filter(({ state }) => state !== 'active' && state !== 'standby')
-  const texts = unwell.map(
+  const unready = nodes.filter(({ state }) => state !== 'active' && state !== 'standby')
+  const texts = unready.map(
     ({ name, process, state }) =>
       `has a node ${name} that ${process === 'crashed' ? 'has crashed' : `is ${describeNodeState(state)}`}`,
   )
@@ -210,16 +207,16 @@ const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
 
 /** Adds the expected loss of a failover to the problems of each DR secondary whose primary is lost. */
 const withLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clock): Promise<ClusterView[]> => {
-  // A demoted primary that is alive has reported whether its secondaries lack data.
-  const isLed = (set: string) =>
+  // A running demoted primary also counts: its demotion reported whether a secondary lacks data.
+  const hasPrimary = (set: string) =>
     views.some(({ dr }) => dr.clusterId === set && (dr.mode === 'primary' || isDetached(dr)))
-  // The problem of a secondary that is ahead already says what its promotion does.
-  const isLeft = ({ dr }: ClusterView) => dr.mode === 'secondary' && !dr.isAhead && !isLed(dr.clusterId)
-  if (!views.some(isLeft)) return [...views]
+  // For a secondary that is ahead, its own problem already describes the effect of a promotion.
+  const isOrphaned = ({ dr }: ClusterView) => dr.mode === 'secondary' && !dr.isAhead && !hasPrimary(dr.clusterId)
+  if (!views.some(isOrphaned)) return [...views]
   const events = hasDaemon(lab) ? await listEvents(lab) : []
   return Promise.all(
     views.map(async (view) => {
-      if (!isLeft(view)) return view
+      if (!isOrphaned(view)) return view
       const last = findLastPositionOf(events, view.dr.clusterId)
       const facts = { secondary: view.dr, last, nowMs: clock.now() }
       const ask = (client: ApiClient) => askExpectedLoss(client, facts)

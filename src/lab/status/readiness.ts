@@ -3,11 +3,11 @@ import { KINDS, type Kind } from '../model/kinds.js'
 import { askStatus, REPLICATION } from '../requests/replication.js'
 import { isStreaming } from '../requests/replication-status.js'
 
-/** Levels of readiness to wait for. */
+/** The states of a cluster for which a command or a drill can wait. */
 export const READINESS = ['answering', 'unsealed', 'active', 'replicated'] as const
 export type Readiness = (typeof READINESS)[number]
 
-/** Returns the unmet condition. Undefined if the level is reached. A DR secondary is not `active`, since it serves no clients. */
+/** Returns why a cluster is not in a state. Undefined if it is. A DR secondary is not `active`: it serves no clients. */
 export const findMissing = async (client: ApiClient, wanted: Readiness): Promise<string | undefined> => {
   const { status, json } = await client.send('GET', 'sys/health')
   if (wanted === 'answering') return json ? undefined : `${client.address} does not serve the Vault HTTP API`
