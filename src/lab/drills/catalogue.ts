@@ -15,7 +15,7 @@ export const listDrillNames = (): string[] =>
 
 export const listDrills = (): Drill[] => listDrillNames().map(loadDrill)
 
-/** Returns the file of a bundled drill, or the drill file of the user. Throws a usage error for an unknown name. */
+/** Returns the path of a drill file, or the file of an included drill. Throws LabError `usage` for an unknown name. */
 const fileOf = (nameOrFile: string): string => {
   if (isDocumentFile(nameOrFile)) return nameOrFile
   const names = listDrillNames()
@@ -29,5 +29,5 @@ const fileOf = (nameOrFile: string): string => {
 
 export const drillText = (nameOrFile: string): string => readDocumentFile(fileOf(nameOrFile))
 
-/** Loads a drill by name or from a file. Throws a usage error if it does not exist or is invalid. */
+/** Loads a drill by name or from a file. Throws LabError `usage` if the drill does not exist or is invalid. */
 export const loadDrill = (nameOrFile: string): Drill => readDrillFile(fileOf(nameOrFile))

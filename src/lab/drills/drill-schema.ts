@@ -3,7 +3,7 @@ import { CLUSTER, DURATION, exactlyOne, mapOf, schemasOf } from './context/forms
 import { EXPECTATION_SCHEMAS } from './expectations/expectations.js'
 import { STEPS } from './steps/steps.js'
 
-/** The environments in which the servers of a drill can run. */
+/** The kinds of lab on which a drill can run. */
 export const RUNNERS = ['process', 'in-process', 'docker'] as const
 export type Runner = (typeof RUNNERS)[number]
 
@@ -122,8 +122,6 @@ export const DRILL_SCHEMA = {
 
 /** The content of a drill file that passed schema validation. */
 export type DrillFile = ValueOf<typeof DRILL_SCHEMA>
-
-/** Returns the schema for editors. */
 export const drillSchemaDocument = (): object => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   ...DRILL_SCHEMA,

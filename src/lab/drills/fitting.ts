@@ -12,12 +12,10 @@ import { describeStep, rowOf, type Step } from './steps/steps.js'
 /** Whether a drill declares that it runs on labs of this kind. */
 export const runsOn = ({ runners }: Pick<Drill, 'runners'>, kind: LabKind): boolean =>
   runners.length === 0 || runners.some((runner) => runner === kind)
-
-/** Returns the steps of a drill that inject link faults. */
 export const linkFaultsOf = ({ setup, steps }: Pick<Drill, 'setup' | 'steps'>): readonly Step[] =>
   [...setup, ...steps].filter(({ verb }) => rowOf(verb).needs === 'links')
 
-/** Throws a usage error with the reason if a drill cannot run on this existing lab: a cluster, a node or its links are missing. */
+/** Throws LabError `usage` if a drill cannot run on a lab, because a cluster, a node or the lab daemon is missing. */
 export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'name' | 'hasLinks'>): void => {
   const wanted = loadTopology(drill.topology)
   const refuse = (what: string, missing: readonly string[]) => {
@@ -55,8 +53,8 @@ const HINT: Readonly<Record<LabKind, (lab: string) => string>> = {
 }
 
 /**
- * Rejects with a conflict that names the difference if the replication roles are not those that the drill assumes. After another
- * drill has changed the roles, the first steps would otherwise wait until their timeout.
+ * Rejects with LabError `conflict`, which names the difference, unless the replication roles are those of the topology.
+ * After another drill has changed the roles, the first steps would otherwise wait until their timeout.
  */
 export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Promise<void> => {
   const wanted = loadTopology(topology)

@@ -21,8 +21,8 @@ import type { LoadPlan } from './load/load.js'
 import { isVerb, rowOf, type Step } from './steps/steps.js'
 
 /**
- * A drill as its file defines it, after schema validation. For the meaning of each part, see `drill-schema.ts`. If `runners`
- * is empty, the drill runs in every environment.
+ * A drill as its file defines it, after schema validation. For the meaning of each part, see `drill-schema.ts`. If
+ * `runners` is empty, the drill runs in every environment.
  */
 export interface Drill
   extends Required<Pick<DrillFile, 'name' | 'purpose' | 'topology' | 'runners' | 'settings' | 'shares' | 'threshold'>> {
@@ -36,7 +36,7 @@ export interface Drill
   readonly expect: readonly Expectation[]
 }
 
-/** Parses a drill. Throws a usage error with one `file:line:column: problem` line per problem. */
+/** Parses a drill. Throws LabError `usage` with one `file:line:column: problem` line per problem. */
 export const parseDrill = (text: string, file: string): Drill => {
   const { document, ...read } = readDocument(text, file, DRILL_SCHEMA)
   const value = read.value as DrillFile
@@ -82,74 +82,75 @@ type Entry = Readonly<Record<string, unknown>>
 type Path = readonly (string | number)[]
 type Report = (at: Path, text: string) => Problem
 
-/** Finds problems that a schema cannot describe: inconsistent values. */
+/** Finds problems that a schema cannot describe, such as values that contradict one another. */
 const findDrillProblems = (document: YamlDocument, drill: DrillFile): Problem[] => {
-  const problem: Report = (at, text) => ({ ...document.placeOf(nodeAt(document, at)), text })
+  const makeProblem: Report = (at, text) => ({ ...document.placeOf(nodeAt(document, at)), text })
   const { shares = 1, threshold = shares, load, setup = [], steps, expect = [] } = drill
   return [
-    ...judgeTopology(document, drill, problem),
+    ...findTopologyProblems(document, drill, makeProblem),
     ...(threshold > shares || (threshold === 1 && shares > 1)
-      ? [problem(['threshold'], `a threshold of ${threshold} with ${shares} shares is invalid`)]
+      ? [makeProblem(['threshold'], `a threshold of ${threshold} with ${shares} shares is invalid`)]
       : []),
-    ...setup.flatMap((step, index) => judgeStep(step, ['setup', index], problem)),
-    ...steps.flatMap((step, index) => judgeStep(step, ['steps', index], problem)),
-    ...expect.flatMap((entry, index) => judgeExpectation(entry, ['expect', index], load !== undefined, problem)),
+    ...setup.flatMap((step, index) => findStepProblems(step, ['setup', index], makeProblem)),
+    ...steps.flatMap((step, index) => findStepProblems(step, ['steps', index], makeProblem)),
+    ...expect.flatMap((entry, index) => findEntryProblems(entry, ['expect', index], load !== undefined, makeProblem)),
   ]
 }
 
-/**
- * Reports a missing topology, or clusters that it does not have. An invalid topology file throws with positions in that file.
- */
-const judgeTopology = (document: YamlDocument, { topology }: DrillFile, problem: Report): Problem[] => {
+/** Finds a missing topology, and clusters that the topology lacks. Throws for an invalid topology file. */
+const findTopologyProblems = (document: YamlDocument, { topology }: DrillFile, makeProblem: Report): Problem[] => {
   try {
     if (isDocumentFile(topology)) readDocumentFile(topology)
     else requireTopology(topology)
   } catch (error) {
-    if (error instanceof LabError) return [problem(['topology'], error.message)]
+    if (error instanceof LabError) return [makeProblem(['topology'], error.message)]
     throw error
   }
   const found = loadTopology(topology)
   const clusters = [...new Set([...found.clusters, ...allServersOf(found)])]
   const { isMap, isScalar, isSeq } = loadYaml()
-  const findStrangers = ({ items = {}, properties = {}, pattern = '' }: Schema, given: unknown): Problem[] => {
+  const findUnknownClusters = ({ items = {}, properties = {}, pattern = '' }: Schema, given: unknown): Problem[] => {
     const node = document.resolve(given)
-    if (isSeq(node)) return node.items.flatMap((item) => findStrangers(items, item))
+    if (isSeq(node)) return node.items.flatMap((item) => findUnknownClusters(items, item))
     if (isMap(node))
-      return node.items.flatMap(({ key, value }: Yaml.Pair) => findStrangers(properties[String(key)] ?? {}, value))
+      return node.items.flatMap(({ key, value }: Yaml.Pair) =>
+        findUnknownClusters(properties[String(key)] ?? {}, value),
+      )
     if (!isScalar(node) || !CLUSTER_PATTERNS.includes(pattern)) return []
     const text = String(node.value)
     // A variable such as `${A.active_node}` names its cluster.
     if (clusters.includes(/^\$\{([A-Z])\./.exec(text)?.[1] ?? text)) return []
     return [{ ...document.placeOf(given), text: `the topology has no cluster ${text}; it has ${clusters.join(', ')}` }]
   }
-  return findStrangers(DRILL_SCHEMA, document.root)
+  return findUnknownClusters(DRILL_SCHEMA, document.root)
 }
 
 /** The patterns of values that name clusters or nodes. */
 const CLUSTER_PATTERNS: readonly string[] = [CLUSTER.pattern, SERVER.pattern]
 
-const judgeStep = (step: object, at: Path, problem: Report): Problem[] => {
+const findStepProblems = (step: object, at: Path, makeProblem: Report): Problem[] => {
   const verbs = Object.keys(step).filter(isVerb)
   const [verb] = verbs
   if (verb === undefined || verbs.length > 1) {
     const found = verb === undefined ? 'none' : verbs.join(' and ')
-    return [problem(at, `a step must have exactly one verb; this step has ${found}`)]
+    return [makeProblem(at, `a step must have exactly one verb; this step has ${found}`)]
   }
   const value = (step as Entry)[verb]
-  if (verb !== 'checkpoint') return (rowOf(verb).problems?.(value) ?? []).map((text) => problem([...at, verb], text))
+  if (verb !== 'checkpoint')
+    return (rowOf(verb).problems?.(value) ?? []).map((text) => makeProblem([...at, verb], text))
   return (value as Entry[]).flatMap((entry, index) => {
     const place = [...at, verb, index]
     const [about = ''] = Object.keys(entry)
     if (isOfLoad(about))
-      return [problem(place, `"${about}" is measured at the end of the drill, so a checkpoint cannot contain it`)]
-    return judgeExpectation(entry, place, true, problem)
+      return [makeProblem(place, `"${about}" is measured at the end of the drill, so a checkpoint cannot contain it`)]
+    return findEntryProblems(entry, place, true, makeProblem)
   })
 }
 
-const judgeExpectation = (entry: Entry, at: Path, hasLoad: boolean, problem: Report): Problem[] => {
-  if (Object.keys(entry).length !== 1) return [problem(at, 'an expectation must be a map with exactly one name')]
+const findEntryProblems = (entry: Entry, at: Path, hasLoad: boolean, makeProblem: Report): Problem[] => {
+  if (Object.keys(entry).length !== 1) return [makeProblem(at, 'an expectation must be a map with exactly one name')]
   const expectation = toExpectation(entry)
   const { about } = expectation
-  if (isOfLoad(about) && !hasLoad) return [problem(at, `"${about}" requires a load: add "load: {}"`)]
-  return findExpectationProblems(expectation).map((text) => problem([...at, about], text))
+  if (isOfLoad(about) && !hasLoad) return [makeProblem(at, `"${about}" requires a load: add "load: {}"`)]
+  return findExpectationProblems(expectation).map((text) => makeProblem([...at, about], text))
 }

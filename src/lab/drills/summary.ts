@@ -6,7 +6,7 @@ export const mark = (isWell: boolean): string => (isWell ? '✓' : '✗')
 
 const UNMEASURED = 'not measured'
 
-/** Returns `RTO 2.4 s (slo 60 s) ✓  RPO 0 writes ✓  tokens 3/3 ✓` and a line with the verdict. Marks unmeasured values. */
+/** Returns the measurements, such as `RTO 2.4 s (slo 60 s) ✓  tokens 3/3 ✓`, and a line with the verdict. */
 export const summaryOf = (result: DrillResult): string => {
   const { rto, rpo, tokens, verdict, durationMs } = result
   const shown = {
@@ -27,7 +27,7 @@ export const summaryOf = (result: DrillResult): string => {
 }
 
 /** Returns why a drill did not pass, as one clause. */
-export const complaintOf = ({ drill, verdict, error, steps, expectations }: DrillResult): string => {
+export const describeFailure = ({ drill, verdict, error, steps, expectations }: DrillResult): string => {
   if (verdict === 'error') return `the drill ${drill} could not run: ${error}`
   const step = steps.find(({ outcome }) => outcome === 'failed')
   const failed = expectations.filter(({ passed }) => !passed).map(({ text }) => text)

@@ -19,7 +19,7 @@ interface Curve {
   readonly name: string
   /** The CSS class; see `style.ts`. */
   readonly look: string
-  /** The value at the time of each sample. Null: unknown. */
+  /** One value per sample. Null: unknown. */
   readonly values: readonly (number | null)[]
 }
 
@@ -32,10 +32,10 @@ const BELOW = 26
 const endOf = ({ durationMs, steps, samples }: DrillResult): number =>
   Math.max(durationMs, ...steps.map(({ startedMs, tookMs }) => startedMs + tookMs), samples.at(-1)?.atMs ?? 0, 1)
 
-/** Minimum width of a stripe with a number, in pixels. */
+/** Width that the number of a step needs, in pixels. Numbers that would overlap are omitted. */
 const NUMBER_WIDTH = 16
 
-/** Draws each step of the drill as a shaded stripe with its number above, identical in all charts. */
+/** Draws each step of the drill as a shaded stripe with its number above. */
 const drawPhases = (result: DrillResult, frame: Frame): Markup => {
   const { top, height } = frame
   let free = 0
@@ -50,7 +50,7 @@ const drawPhases = (result: DrillResult, frame: Frame): Markup => {
   })}`
 }
 
-/** Draws the time in which writes were not accepted. */
+/** Draws the interruption of writes as a red background. */
 const drawOutage = ({ rto }: DrillResult, frame: Frame): Markup | undefined => {
   if (!rto || rto.fromMs === null) return undefined
   const x = toX(frame, rto.fromMs)
@@ -73,7 +73,7 @@ export const lagFigure = (result: DrillResult): Markup | undefined => {
   return drawCurves(result, 'Replication lag, in log entries', curves, `${about}.${gap}`)
 }
 
-/** Formats `A>B dr` for readers. */
+/** Formats `A>B dr` as `A → B, DR`. */
 const nameLink = (link: string): string =>
   link
     .replace('>', ' → ')
@@ -147,7 +147,7 @@ const STEPS_TOP = 8
 const EVENTS = 22
 const STEPS_RIGHT = 70
 
-/** One line per step. On narrow pages, its name is above its bar. */
+/** Sizes of the line of a step, in pixels. On narrow pages, the name is above the bar. `letters`: in the name. */
 const LAYOUTS = {
   wide: { left: 284, row: 26, barTop: 6, nameAbove: false, letters: 38 },
   narrow: { left: 8, row: 42, barTop: 22, nameAbove: true, letters: 44 },

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { DrillEvent, DrillResult, StepResult } from '../drills/context/result.js'
 import { describeRestored } from '../requests/losses.js'
-import { formatDay, formatMs, formatNumber, formatOffset } from '../texts/format.js'
+import { formatTime, formatMs, formatNumber, formatOffset } from '../texts/format.js'
 import { lagFigure, requestFigure, timelineFigure } from './curves.js'
 import { drawCommands, drawFacts, drawTable, type Markup, markup, section, titled } from './markup.js'
 import { STYLE } from './style.js'
@@ -9,7 +9,7 @@ import { topologyFigure } from './topology.js'
 
 const VERDICTS = { passed: 'Passed', failed: 'Failed', error: 'Not completed' } as const
 
-/** Renders a self-contained page without external resources or scripts, which can be archived, printed and mailed. */
+/** Renders a page without scripts and external resources, so that the file can be archived, printed and mailed. */
 export const toHtml = (result: DrillResult): string => {
   const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'`
   return `<!doctype html>\n<html lang="en">\n<head>\n${drawHead(result, policy).text}\n<style>${STYLE}</style>\n</head>\n${drawBody(result).text}\n</html>\n`
@@ -18,7 +18,7 @@ export const toHtml = (result: DrillResult): string => {
 const drawHead = ({ drill, verdict, startedAt }: DrillResult, policy: string): Markup => markup`<meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${drill}: ${VERDICTS[verdict].toLowerCase()}, ${formatDay(startedAt)}</title>`
+<title>${drill}: ${VERDICTS[verdict].toLowerCase()}, ${formatTime(startedAt)}</title>`
 
 const drawBody = (result: DrillResult): Markup => markup`<body>
 <main>
@@ -26,7 +26,7 @@ const drawBody = (result: DrillResult): Markup => markup`<body>
 <p class="kicker">Drill report</p>
 <h1>${result.drill}</h1>
 <p class="purpose">${result.purpose}</p>
-<p class="meta">${formatDay(result.startedAt)} · took ${formatMs(result.durationMs)} · topology ${result.topology} · ${RUNNERS[result.runner]}</p>
+<p class="meta">${formatTime(result.startedAt)} · took ${formatMs(result.durationMs)} · topology ${result.topology} · ${RUNNERS[result.runner]}</p>
 <p class="verdict ${result.verdict}">${VERDICTS[result.verdict]}</p>
 ${result.error !== null && markup`<p class="purpose bad-text">${result.error}</p>`}
 </header>
@@ -57,7 +57,7 @@ const drawFigures = ({ rto, rpo, tokens }: DrillResult): Markup | undefined => {
   return figures.length === 0 ? undefined : markup`<div class="figures">${figures}</div>`
 }
 
-/** `isGood`: undefined without a limit. */
+/** `isGood`: whether the value meets its limit. Undefined without a limit. */
 const drawMeasurement = (label: string, value: string, about: string, isGood: boolean | undefined): Markup =>
   markup`<div class="${isGood === undefined ? '' : isGood ? 'good' : 'bad'}"><p>${label}</p><strong>${value}</strong><p>${about}</p></div>`
 
@@ -126,7 +126,7 @@ const drawInterruptions = ({ rto }: DrillResult): Markup | undefined => {
   return titled('Interruption by client type', drawTable(heads, rows))
 }
 
-/** Excludes steps, which have their own section. */
+/** Draws the events, except those about steps: steps have their own section. */
 const drawEvents = ({ events }: DrillResult): Markup | undefined => {
   const rows = events
     .filter(({ kind }) => kind !== 'drill')
@@ -139,7 +139,7 @@ const drawEvents = ({ events }: DrillResult): Markup | undefined => {
   return titled('Events', drawTable(['time', 'cluster', 'event', 'details'], rows))
 }
 
-/** Returns, for example, `from sealed, to unsealed`. */
+/** Formats the details of an event, such as `from sealed, to unsealed`. */
 const describeDetails = ({ details }: DrillEvent): string =>
   Object.entries(details)
     .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
@@ -197,7 +197,7 @@ const drawLosses = ({ rpo, tokens, discarded }: DrillResult): Markup | undefined
 const drawBackground = ({ symptom, fix }: DrillResult): Markup | undefined =>
   section('In production', drawFacts({ Symptom: symptom, Fix: fix }))
 
-/** Shows a dash for a value that was not given. */
+/** Draws the sign-off data, with a dash for a missing value. */
 const drawAudit = ({ audit: { operator, approver, change, environment } }: DrillResult): Markup | undefined => {
   const facts = { Operator: operator, Approver: approver, Change: change, Environment: environment }
   return section(

@@ -1,6 +1,6 @@
 import { formatNumber } from '../texts/format.js'
 
-/** Trusted markup. Only `markup` creates it, so that all other text in a report is escaped. */
+/** Markup that needs no escaping. Only the function `markup` creates it, so that all other text is escaped. */
 export class Markup {
   readonly text: string
 
@@ -33,19 +33,19 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** Characters that XML cannot represent even escaped: control characters and unpaired surrogates. */
 const FORBIDDEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to look for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches control characters on purpose
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
 const escapeText = (text: string): string =>
   text.replace(FORBIDDEN, '\ufffd').replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character)
 
-/** Number of visible rows. The rest of a table expands on demand, and is always printed. */
+/** Number of rows that are visible at first. Readers expand the rest. Printouts contain all rows. */
 const ROWS_SHOWN = 12
 
-/** Maximum length of a cell text that does not wrap. */
+/** Maximum number of characters of a cell that does not wrap. */
 const LETTERS_IN_LINE = 26
 
-/** Draws parts below a heading. Undefined without parts. */
+/** Draws parts below a heading. Returns undefined if all parts are undefined. */
 export const section = (title: string, ...parts: readonly (Markup | undefined)[]): Markup | undefined =>
   parts.some((part) => part) ? markup`<section><h2>${title}</h2>${parts}</section>` : undefined
 
@@ -82,14 +82,14 @@ export const drawCommands = (lines: readonly string[]): Markup | undefined =>
 const drawLine = (line: string): Markup =>
   markup`${line.split(' ').flatMap((word, index) => [index > 0 && ' ', markup`<span>${word}</span>`])}`
 
-/** The page width: desktop and paper, or phone. Text size is constant, so each drawing has two versions. */
+/** The page width: `wide` for desktops and paper, `narrow` for phones. Each drawing has a version for both. */
 export type Page = 'wide' | 'narrow'
 
 const FULL: Readonly<Record<Page, number>> = { wide: 920, narrow: 340 }
 
 interface Figure {
   readonly title: string
-  /** A text alternative for readers who cannot see the drawing or need the numbers. */
+  /** The caption: describes the drawing, for readers who cannot see it, with the important numbers. */
   readonly about: string
   readonly legend?: Markup
   readonly heightOn: (page: Page) => number
@@ -130,7 +130,7 @@ export const shorten = (text: string, letters: number): string =>
 
 export const round = (value: number): number => Math.round(value * 10) / 10
 
-/** Returns ticks at steps of 1, 2 or 5 times a power of ten, at most `count` up to `end`. */
+/** Returns axis values from 0 to `end`, in at most `count` steps of 1, 2 or 5 times a power of ten. */
 const findTicks = (end: number, count: number): number[] => {
   const rough = end / Math.max(count, 1)
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -138,14 +138,14 @@ const findTicks = (end: number, count: number): number[] => {
   return Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, index) => Number((index * step).toPrecision(12)))
 }
 
-/** Returns the smallest round number that is at least `value`, so that a curve stays below a labeled line. */
+/** Returns the smallest axis value that is at least `value`, so that the highest grid line is above the curve. */
 export const roundUp = (value: number): number => {
   const ticks = findTicks(Math.max(value, 1), 4)
   const step = ticks[1] ?? 1
   return Math.max(Math.ceil(value / step) * step, step)
 }
 
-/** Draws the time axis with the seconds of the drill, and vertical grid lines. */
+/** Draws the time axis in seconds since the start of the drill, with vertical grid lines. */
 export const drawTimeAxis = (frame: Frame): Markup => {
   const { left, top, width, height, endMs } = frame
   const bottom = top + height

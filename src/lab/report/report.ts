@@ -57,7 +57,7 @@ const propertiesOf = ({ topology, runner, seed, versions, rto, rpo, tokens, audi
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(3)
 
-/** The files of a report. All contents are created before the first file is written. */
+/** The files of a report, with the functions that render them. */
 const FILES: Readonly<Record<string, (result: DrillResult) => string>> = {
   'report.json': (result) => `${JSON.stringify(result, undefined, 2)}\n`,
   'junit.xml': toJunit,
@@ -65,12 +65,12 @@ const FILES: Readonly<Record<string, (result: DrillResult) => string>> = {
 }
 
 /**
- * Writes the result of a drill into a directory, as JSON, JUnit XML and HTML, with the SHA-256 hashes of these files in the
- * format of `sha256sum`, and returns the files. Removes tokens and key shares from texts. Replaces an earlier report.
+ * Writes the result of a drill into a directory, as JSON, JUnit XML and HTML, with the SHA-256 hashes of these files in
+ * the format of `sha256sum`. Replaces tokens and key shares by placeholders. Returns the files.
  */
 export const writeReport = (directory: string, result: DrillResult): readonly string[] => {
-  const fit = conceal(result)
-  const reports = Object.entries(FILES).map(([name, make]) => ({ name, text: make(fit) }))
+  const concealed = conceal(result)
+  const reports = Object.entries(FILES).map(([name, make]) => ({ name, text: make(concealed) }))
   const sums = reports.map(({ name, text }) => `${hash('sha256', text)}  ${name}\n`).join('')
   const files = [...reports, { name: 'SHA256SUMS', text: sums }].map(({ name, text }) => ({
     file: path.join(directory, name),

@@ -1,8 +1,8 @@
-import type { Picture, PictureCluster, PictureLink } from '../drills/context/result.js'
+import type { ObservedLab, ObservedCluster, ObservedLink } from '../drills/context/result.js'
 import { KIND_WORDS } from '../model/kinds.js'
 import { drawFigure, type Markup, markup, type Page, shorten } from './markup.js'
 
-/** `letters`: maximum number of characters in a box. */
+/** Sizes in pixels. `letters`: maximum number of characters in a line of a box. */
 const SIZES = {
   wide: { boxWidth: 122, boxHeight: 62, gapX: 44, gapY: 16, letters: 18 },
   narrow: { boxWidth: 114, boxHeight: 62, gapX: 24, gapY: 14, letters: 15 },
@@ -11,18 +11,18 @@ type Size = (typeof SIZES)[Page]
 
 const MARGIN = 4
 
-export const topologyFigure = (title: string, picture: Picture): Markup => {
-  const places = placeClusters(picture)
+export const topologyFigure = (title: string, lab: ObservedLab): Markup => {
+  const places = placeClusters(lab)
   const count = (of: (place: ClusterPosition) => number) => Math.max(0, ...places.map(of)) + 1
   const heightOn = (page: Page) => count(({ row }) => row) * (SIZES[page].boxHeight + SIZES[page].gapY) + 2 * MARGIN
   const widthOn = (page: Page) => count(({ column }) => column) * (SIZES[page].boxWidth + SIZES[page].gapX) + 2 * MARGIN
   const find = (name: string) => places.find((place) => place.name === name)
   return drawFigure({
     title,
-    about: describePicture(picture),
+    about: describeLab(lab),
     heightOn,
     draw: (_, page) =>
-      markup`${picture.links.map((link) => drawLink(link, find(link.primary), find(link.secondary), SIZES[page]))}${picture.clusters.map((cluster) => drawCluster(cluster, find(cluster.name), SIZES[page]))}`,
+      markup`${lab.links.map((link) => drawLink(link, find(link.primary), find(link.secondary), SIZES[page]))}${lab.clusters.map((cluster) => drawCluster(cluster, find(cluster.name), SIZES[page]))}`,
     widths: { wide: widthOn('wide'), narrow: widthOn('narrow') },
   })
 }
@@ -32,7 +32,7 @@ const cornerOf = ({ column, row }: ClusterPosition, { boxWidth, boxHeight, gapX,
   y: MARGIN + row * (boxHeight + gapY),
 })
 
-const drawCluster = (cluster: PictureCluster, place: ClusterPosition | undefined, size: Size): Markup => {
+const drawCluster = (cluster: ObservedCluster, place: ClusterPosition | undefined, size: Size): Markup => {
   if (!place) return markup``
   const { x, y } = cornerOf(place, size)
   const role = describeRole(cluster)
@@ -42,9 +42,9 @@ const drawCluster = (cluster: PictureCluster, place: ClusterPosition | undefined
   return markup`<rect class="${look}" x="${x}" y="${y}" width="${size.boxWidth}" height="${size.boxHeight}" rx="6"/><text class="name" x="${x + 10}" y="${y + 22}">${shorten(cluster.name, size.letters - 5)}</text><text class="role" x="${x + 10}" y="${y + 38}">${first}</text><text class="state" x="${x + 10}" y="${y + 53}">${second}</text>`
 }
 
-/** Draws an arrow between the edges of two boxes. Within a column and backwards, it goes around the outside. */
+/** Draws an arrow between boxes. To the same column or to the left, it goes around the right side of the boxes. */
 const drawLink = (
-  link: PictureLink,
+  link: ObservedLink,
   from: ClusterPosition | undefined,
   to: ClusterPosition | undefined,
   size: Size,
@@ -66,10 +66,10 @@ const drawLink = (
   return markup`<path class="${look}" d="M${start.x + boxWidth} ${startY + 8}C${x} ${startY + 8} ${x} ${endY - 8} ${end.x + boxWidth + 7} ${endY - 8}"/>${arrowHead(end.x + boxWidth, endY - 8, -1, link)}`
 }
 
-const arrowHead = (x: number, y: number, direction: 1 | -1, { kind }: PictureLink): Markup =>
+const arrowHead = (x: number, y: number, direction: 1 | -1, { kind }: ObservedLink): Markup =>
   markup`<path class="head link-${kind}" d="M${x} ${y}l${-8 * direction} -4.5v9z"/>`
 
-const describePicture = ({ clusters, links }: Picture): string => {
+const describeLab = ({ clusters, links }: ObservedLab): string => {
   const roles = clusters.map((cluster) => `${cluster.name}: ${describeRole(cluster)}, ${describeHealth(cluster)}`)
   const follows = links.map(
     ({ kind, primary, secondary, isConnected }) =>
@@ -78,7 +78,7 @@ const describePicture = ({ clusters, links }: Picture): string => {
   return `${[...roles, ...follows].join('; ')}.`
 }
 
-/** The position of a cluster: its distance from the leftmost primary, and its row. */
+/** The position of a cluster. `column`: the number of links from the root of its tree. */
 interface ClusterPosition {
   readonly name: string
   readonly column: number
@@ -86,14 +86,14 @@ interface ClusterPosition {
 }
 
 /**
- * Places primaries on the left and secondaries to the right of their primary, so that no arrow crosses a cluster. A cluster with
- * two primaries is placed at the first. A cluster without a primary starts a new tree.
+ * Places primaries on the left and secondaries to the right of their primary, so that no arrow crosses a cluster. A
+ * cluster with two primaries is placed at the first. A cluster without a primary starts a new tree.
  */
-const placeClusters = ({ clusters, links }: Picture): readonly ClusterPosition[] => {
+const placeClusters = ({ clusters, links }: ObservedLab): readonly ClusterPosition[] => {
   const places = new Map<string, ClusterPosition>()
   let nextRow = 0
   const place = (name: string, column: number): void => {
-    // Registered before its secondaries, so that the recursion ends for two clusters that replicate from each other.
+    // Set before the recursion, which otherwise would not end for two clusters that replicate from each other.
     places.set(name, { name, column, row: nextRow })
     const first = nextRow
     for (const { primary, secondary } of links)
@@ -107,8 +107,8 @@ const placeClusters = ({ clusters, links }: Picture): readonly ClusterPosition[]
   return [...places.values()]
 }
 
-/** Returns the text below the name of a cluster: the role that determines its clients. */
-const describeRole = ({ dr, performance }: PictureCluster): string => {
+/** Describes the role that decides which requests the cluster serves. */
+const describeRole = ({ dr, performance }: ObservedCluster): string => {
   if (dr.mode === 'secondary') return 'DR secondary'
   if (performance.mode === 'secondary') return 'performance secondary'
   if (dr.mode === 'primary' || performance.mode === 'primary') return 'primary'
@@ -117,7 +117,7 @@ const describeRole = ({ dr, performance }: PictureCluster): string => {
 }
 
 /** Describes the status of `sys/health`, and for a secondary whether it is connected. */
-const describeHealth = ({ health, dr, performance }: PictureCluster): string => {
+const describeHealth = ({ health, dr, performance }: ObservedCluster): string => {
   if (health === null) return 'no response'
   if (health === 501) return 'not initialized'
   if (health === 503) return 'sealed'

@@ -1,4 +1,4 @@
-/** Returns `412 ms`, `2.4 s`, `60 s` or `2 min 05 s`. Every number in a report has a unit. */
+/** Formats a duration with its unit: `412 ms`, `2.4 s`, `60 s` or `2 min 05 s`. */
 export const formatMs = (ms: number): string => {
   if (ms < 999.5) return `${Math.round(ms)} ms`
   if (ms < 119_950) return `${trimZero((ms / 1000).toFixed(1))} s`
@@ -6,7 +6,7 @@ export const formatMs = (ms: number): string => {
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`
 }
 
-/** Returns seconds since the start for a timeline: `+2.41 s`. */
+/** Formats the time since the start of a drill in seconds: `+2.41 s`. */
 export const formatOffset = (ms: number): string => `+${(ms / 1000).toFixed(2)} s`
 
 /** Separates thousands by a narrow space, which is not a decimal separator in any language. */
@@ -16,12 +16,12 @@ export const formatNumber = (value: number): string => {
   return fraction === undefined ? grouped : `${grouped}.${fraction}`
 }
 
-const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'long', timeStyle: 'medium' })
+const DATE_AND_TIME = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'long', timeStyle: 'medium' })
 
-/** Returns `22 November 2026, 11:19:29 UTC`. Text that is not a time is unchanged. */
-export const formatDay = (time: string): string => {
+/** Formats an ISO 8601 time as `22 November 2026, 11:19:29 UTC`. Returns any other text unchanged. */
+export const formatTime = (time: string): string => {
   const ms = Date.parse(time)
-  return Number.isNaN(ms) ? time : `${DAY.format(ms).replace(' at ', ', ')} UTC`
+  return Number.isNaN(ms) ? time : `${DATE_AND_TIME.format(ms).replace(' at ', ', ')} UTC`
 }
 
 const trimZero = (text: string): string => text.replace(/\.0$/, '')

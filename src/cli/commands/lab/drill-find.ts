@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { createSystemRandom } from '../../../base/random.js'
-import { giveUp, judgeFind, plantFault } from '../../../lab/drills/find/find.js'
+import { checkFix, injectFault, revealFault } from '../../../lab/drills/find/find.js'
 import type { FaultSolution } from '../../../lab/drills/find/hidden-faults.js'
 import { PRACTICE } from '../../../lab/drills/find/traffic.js'
 import { LabError } from '../../../lab/model/lab-error.js'
@@ -36,7 +36,7 @@ export const findCommand = (output: Output, finish: (status: number) => void): C
     .run(async (flags) => {
       await using lab = openProcessLab(flags.name)
       if (flags.check) finish(await check(lab, flags, output))
-      else if (flags.giveUp) reveal(giveUp(lab), flags, output)
+      else if (flags.giveUp) reveal(revealFault(lab), flags, output)
       else await hide(lab, flags, output)
     })
 
@@ -53,7 +53,7 @@ const openProcessLab = (name: string): LiveLab => {
 const hide = async (lab: LiveLab, { name, seed, json }: FindFlags, output: Output): Promise<void> => {
   const chosen = seed ?? String(createSystemRandom().bytes(4).readUInt32BE() % SEEDS)
   output.progress('checking the lab and injecting a hidden fault')
-  await plantFault(lab, chosen)
+  await injectFault(lab, chosen)
   if (json) return output.data(JSON.stringify({ apiVersion: 'understudy/v1', lab: name, seed: chosen, hidden: true }))
   output.data(
     [
@@ -67,7 +67,7 @@ const hide = async (lab: LiveLab, { name, seed, json }: FindFlags, output: Outpu
 
 const check = async (lab: LiveLab, { json }: Pick<FindFlags, 'json'>, output: Output): Promise<number> => {
   output.progress('checking every cluster, and writing and reading as a client')
-  const judgement = await judgeFind(lab)
+  const judgement = await checkFix(lab)
   if (json) output.data(JSON.stringify({ apiVersion: 'understudy/v1', ...judgement }, undefined, 2))
   else if (judgement.isMended) {
     const { told, took } = judgement

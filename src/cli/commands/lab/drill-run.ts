@@ -10,7 +10,7 @@ import type { DrillAudit, DrillResult, ExpectationResult, StepResult } from '../
 import { shellWord } from '../../../base/shell.js'
 import type { DrillWatcher } from '../../../lab/drills/run/play-steps.js'
 import { runDrill } from '../../../lab/drills/run/run-drill.js'
-import { complaintOf, mark, summaryOf } from '../../../lab/drills/summary.js'
+import { describeFailure, mark, summaryOf } from '../../../lab/drills/summary.js'
 import type { Slo } from '../../../lab/drills/expectations/expectations.js'
 import { findIntactLab } from '../../../lab/model/lab-directory.js'
 import { LabError } from '../../../lab/model/lab-error.js'
@@ -191,7 +191,7 @@ const describeExpectation = ({ text, passed, evidence }: ExpectationResult): str
 /** Prints why a drill failed. Returns the exit code. */
 const reportFailure = (result: DrillResult, output: Output): number => {
   if (result.verdict === 'passed') return EXIT.ok
-  output.complain(`understudy: ${complaintOf(result)}`)
+  output.complain(`understudy: ${describeFailure(result)}`)
   return result.verdict === 'error' ? EXIT.remote : EXIT.assertion
 }
 

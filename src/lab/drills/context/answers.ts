@@ -7,16 +7,16 @@ import { type ANSWER, type CallValue, durationOf } from './forms.js'
 import { findMismatch } from './matcher.js'
 
 /** Returns the first difference between a response and the expected response. */
-const findWrong = (answer: ApiAnswer, wanted: ValueOf<typeof ANSWER> = {}): string | undefined => {
+const findDifference = (answer: ApiAnswer, wanted: ValueOf<typeof ANSWER> = {}): string | undefined => {
   const errors = errorsOf(answer)
-  const said = `${answer.status}${errors.length > 0 ? ` ${errors.join('; ')}` : ''}`
+  const received = `${answer.status}${errors.length > 0 ? ` ${errors.join('; ')}` : ''}`
   const statuses = wanted.status === undefined ? undefined : [wanted.status].flat()
-  if (statuses && !statuses.includes(answer.status)) return `the response is ${said}, not ${statuses.join(' or ')}`
+  if (statuses && !statuses.includes(answer.status)) return `the response is ${received}, not ${statuses.join(' or ')}`
   const { error, warning } = wanted
   if (error !== undefined) {
     if (answer.status < 400 || !errors.some((text) => text.includes(error)))
-      return `the response is ${said}, without the error "${error}"`
-  } else if (!statuses && answer.status >= 400) return `the response is ${said}`
+      return `the response is ${received}, without the error "${error}"`
+  } else if (!statuses && answer.status >= 400) return `the response is ${received}, not a status below 400`
   const warnings = textsOfJson(answer.json?.warnings)
   if (warning !== undefined && !warnings.some((text) => text.includes(warning)))
     return `no warning contains "${warning}": ${warnings.join('; ') || 'there are no warnings'}`
@@ -26,7 +26,10 @@ const findWrong = (answer: ApiAnswer, wanted: ValueOf<typeof ANSWER> = {}): stri
   return inData === undefined ? undefined : `in the data, ${inData}`
 }
 
-/** Sends the request of a drill file, repeatedly if it has `within`, and saves the requested variables. */
+/**
+ * Sends the request of a step. With `within`, repeats it until the response is as expected. Saves the variables of the
+ * step. Returns the result as a sentence.
+ */
 export const makeCall = async (context: DrillContext, call: CallValue): Promise<string> => {
   const { expect, save = {}, within } = call
   const withinMs = within === undefined ? undefined : durationOf(within)
@@ -36,20 +39,20 @@ export const makeCall = async (context: DrillContext, call: CallValue): Promise<
     return undefined
   })
   const what = `${request.method} ${request.path} on ${request.cluster}`
-  let wrong = answer ? findWrong(answer, expect) : 'no response'
-  if (wrong !== undefined && withinMs !== undefined) {
+  let difference = answer ? findDifference(answer, expect) : 'no response'
+  if (difference !== undefined && withinMs !== undefined) {
     const again = async () => {
       answer = await context.ask(request)
-      wrong = findWrong(answer, expect)
-      return wrong
+      difference = findDifference(answer, expect)
+      return difference
     }
     await context.wait(`the expected response to ${what}`, again, withinMs)
   }
-  if (wrong !== undefined) throw new DrillFailure(`${what}: ${wrong}`)
-  for (const [name, place] of Object.entries(save)) {
-    const value = valueAt(answer?.json, place)
+  if (difference !== undefined) throw new DrillFailure(`${what}: ${difference}`)
+  for (const [name, path] of Object.entries(save)) {
+    const value = valueAt(answer?.json, path)
     if (value === undefined)
-      throw new DrillFailure(`${what}: the response has no value at ${place}, which "save" requires`)
+      throw new DrillFailure(`${what}: the response has no value at ${path}, which "save" requires`)
     context.save(name, value)
   }
   return `${what} returned ${answer?.status}`
@@ -67,8 +70,8 @@ export const findOtherError = (
 }
 
 /** Returns the value at a path such as `wrap_info.token` or `data.keys.0`. */
-const valueAt = (value: unknown, place: string): unknown =>
-  place
+const valueAt = (value: unknown, path: string): unknown =>
+  path
     .split('.')
     .reduce<unknown>(
       (inner, key) =>

@@ -11,7 +11,7 @@ import { viewNodes } from './status-samples.js'
 
 const NAME = /\$\{([\w.-]+)\}/
 
-/** Response timeout, unless a request sets another. */
+/** Minimum response timeout in milliseconds. A request can extend it. */
 const ANSWER_MS = 10_000
 
 /** A failed assertion of a drill. */
@@ -38,8 +38,8 @@ export interface DrillRequest {
 }
 
 /**
- * The context of steps and expectations: the lab, a record of every request, and variables. A variable is a value that a step
- * has saved, or a fact about a cluster:
+ * The context of steps and expectations: the lab, a record of every request, and variables. A variable is a value that
+ * a step has saved, or a fact about a cluster:
  * - `${B.address}`, `${B.ca_file}`: address and certificate authority of the API
  * - `${B.cluster_address}`: host and port for other clusters
  * - `${B.root_token}`: a root token
@@ -77,9 +77,10 @@ export class DrillContext {
   }
 
   /**
-   * Converts an RFC 3339 time to milliseconds since the start of the drill. The wall clock gives only the age of the time.
+   * Converts an RFC 3339 time to milliseconds since the start of the drill. Subtracts the age of the time from the
+   * monotonic clock, so that an adjustment of the wall clock during the drill does not matter.
    */
-  momentOf(time: string): number {
+  toDrillTime(time: string): number {
     const agoMs = Math.max(this.lab.clock.now() - Date.parse(time), 0)
     return Math.max(this.now() - agoMs, 0)
   }
@@ -93,7 +94,7 @@ export class DrillContext {
     for (const end of this.#ends.splice(0)) end()
   }
 
-  /** Runs the operations of the commands. Its shell lines contain no secrets. */
+  /** Returns a runbook for the operations of the command line. Passes their shell lines, without secrets, to `line`. */
   get runbook(): Runbook {
     const lineFor = (step: RunbookStep) => stepLineOf(step, this.lab.cluster(step.cluster))
     return this.lab.runbook({
@@ -104,13 +105,13 @@ export class DrillContext {
     })
   }
 
-  /** Sends a request and records it. Resolves for every status. */
+  /** Prints a request as a shell line and sends it, see `ask`. */
   async send(request: DrillRequest): Promise<ApiAnswer> {
     this.line(lineOf(request, this.lab.cluster(request.cluster)))
     return this.ask(request)
   }
 
-  /** Sends a request without recording it, for polling. */
+  /** Sends a request, and records it if it is a write. Resolves for every status. Rejects if there is no response. */
   async ask(request: DrillRequest): Promise<ApiAnswer> {
     const { cluster, method, path, body, query, headers, namespace } = request
     const line = lineOf(request, this.lab.cluster(cluster))
@@ -171,7 +172,7 @@ export class DrillContext {
   }
 
   async #resolveText(text: string): Promise<unknown> {
-    // Every second part is a name.
+    // `split` alternates between text and names of variables.
     const parts = text.split(NAME)
     const values = await Promise.all(parts.map((part, at) => (at % 2 === 0 ? part : this.#get(part))))
     const [before, only, after] = values
@@ -183,7 +184,8 @@ export class DrillContext {
     const [, cluster, what] = /^([A-Z])\.(address|cluster_address|root_token|ca_file)$/.exec(name) ?? []
     if (/^[A-Z]\.(active_node|standby_\d)$/.test(name))
       throw new LabError('usage', `the lab had no node for "\${${name}}" when the drill started`)
-    if (cluster === undefined) throw new LabError('usage', `no step has saved the variable "\${${name}}"`)
+    if (cluster === undefined)
+      throw new LabError('usage', `no step has saved the variable "\${${name}}": add "save" to an earlier step`)
     if (what === 'address') return this.lab.cluster(cluster).apiAddress
     if (what === 'ca_file') {
       const { caFile } = this.lab.cluster(cluster)
@@ -197,8 +199,8 @@ export class DrillContext {
     return address
   }
 
-  /** Reads the cluster addresses and the nodes, because a cluster may be down or have another active node later. */
-  async learn(): Promise<void> {
+  /** Saves the variables of addresses and nodes at the start, because the drill may change or stop the clusters. */
+  async saveVariables(): Promise<void> {
     const names = this.lab.clusters.map(({ name }) => name)
     await Promise.all(names.map((name) => this.#get(`${name}.cluster_address`).catch(() => undefined)))
     await Promise.all(names.map((name) => this.#learnNodes(name)))

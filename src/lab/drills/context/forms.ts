@@ -1,32 +1,18 @@
 import { parseDurationMs } from '../../../base/duration.js'
 import { KINDS } from '../../model/kinds.js'
-import type { Schema, ValueOf } from '../../documents/schema.js'
+import { mapWith, type Schema, type ValueOf } from '../../documents/schema.js'
 import type { DrillContext } from './drill-context.js'
 import type { ExpectationResult } from './result.js'
 
-/** Returns the schema of a map with these keys and no others. */
+/** Returns the schema of a map with these keys and no others, with a description for editors and reference pages. */
 export const mapOf = <const P extends Readonly<Record<string, Schema>>, const R extends keyof P & string = never>(
   description: string,
   required: readonly R[],
   properties: P,
-) =>
-  ({
-    type: 'object',
-    description,
-    additionalProperties: false,
-    required: required.length > 0 ? required : undefined,
-    properties,
-  }) as {
-    readonly type: 'object'
-    readonly description: string
-    readonly additionalProperties: false
-    readonly required: readonly R[]
-    readonly properties: P
-  }
+) => ({ description, ...mapWith(properties, required) })
+export type CheckResult = Omit<ExpectationResult, 'text'>
 
-export type Seen = Omit<ExpectationResult, 'text'>
-
-/** One step or expectation of a drill file: the only place that defines it. */
+/** The definition of one step or expectation: its schema for drill files, its texts, its checks, and what it does. */
 export interface Row<Subject, Result, S = Schema, V = unknown> {
   readonly schema: S
   /** Feature of the lab that the step or expectation requires, in addition to servers. */
@@ -37,7 +23,7 @@ export interface Row<Subject, Result, S = Schema, V = unknown> {
   run(subject: Subject, value: V): Result | Promise<Result>
 }
 
-/** Returns a function that types a row by its schema. */
+/** Returns a function that infers the type of a row's value from its schema. */
 export const rowOn =
   <Subject, Result>() =>
   <const S extends Schema>(row: Row<Subject, Result, S, ValueOf<S>>): Row<Subject, Result, S, ValueOf<S>> =>
@@ -47,9 +33,7 @@ export const rowOn =
 export const step = rowOn<DrillContext, unknown>()
 
 /** An expectation about the clusters, which can be checked at any time. */
-export const fact = rowOn<DrillContext, Seen>()
-
-/** Requires exactly one of these keys. */
+export const fact = rowOn<DrillContext, CheckResult>()
 export const exactlyOne = (keys: object) => Object.keys(keys).map((key) => ({ required: [key] }))
 
 export const schemasOf = <T extends Readonly<Record<string, { readonly schema: Schema }>>>(rows: T) =>
@@ -57,7 +41,7 @@ export const schemasOf = <T extends Readonly<Record<string, { readonly schema: S
     readonly [N in keyof T]: T[N]['schema']
   }
 
-/** Returns a text with words in place of the variables of clusters, such as `<cluster address of B>`. */
+/** Replaces variables of clusters with a description, such as `<cluster address of B>`. */
 export const nameVariables = (text: string): string =>
   text.replaceAll(
     /\$\{([A-Z])\.(\w+)\}/g,
@@ -107,7 +91,7 @@ export const PAIR = { primary: CLUSTER, secondary: CLUSTER } as const
 
 export const NAMES = { type: 'array', items: { type: 'string' } } as const
 
-/** An exact number, or bounds. */
+/** A number: exact, or with a minimum and a maximum. */
 export const COUNT = {
   type: ['integer', 'object'],
   title: 'a number, or { at-least, at-most }',
@@ -178,6 +162,6 @@ export const listOf = (clusters: ValueOf<typeof CLUSTERS>): readonly string[] =>
 
 type Given = Readonly<Record<string, unknown>>
 
-/** Returns a sentence for each missing key. */
-export const lacks = (value: Given, keys: readonly string[], why: string): string[] =>
+/** Returns a message for each missing key. `why`: the subject of the message. */
+export const findMissingKeys = (value: Given, keys: readonly string[], why: string): string[] =>
   keys.filter((key) => value[key] === undefined).map((key) => `${why} needs "${key}"`)

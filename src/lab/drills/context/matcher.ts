@@ -1,8 +1,8 @@
 import { isRecord } from '../../documents/schema.js'
 
 /**
- * Compares an actual value with the expected value of a drill. Returns undefined if they match, else the difference and its
- * position. Extra keys of a map are ignored. Operators such as `{ at-least }` are bounds. All other values must be equal.
+ * Returns the difference between an actual value and the expected value of a drill, with its position, or undefined.
+ * Ignores extra keys of an actual map. Operators such as `{ at-least }` are bounds. Other values must be equal.
  */
 export const findMismatch = (given: unknown, wanted: unknown, at = ''): string | undefined => {
   const where = at === '' ? '' : `${at} `
@@ -23,7 +23,7 @@ export const findMismatch = (given: unknown, wanted: unknown, at = ''): string |
   return isEqual(given, wanted) ? undefined : `${where}is ${show(given)}, not ${show(wanted)}`
 }
 
-/** Describes a bound or an exact number in English. */
+/** Describes an expected value in English, such as `at least 1 and at most 5`. */
 export const describeWanted = (wanted: unknown): string =>
   isBounds(wanted)
     ? Object.entries(wanted)
@@ -45,11 +45,11 @@ const BOUNDS: Readonly<Record<Bound, (given: unknown, bound: unknown) => boolean
 
 const describe = (word: string, bound: unknown): string => `${word.replace('-', ' ')} ${show(bound)}`
 
-/** Whether all keys of a map are operators. With any other key, it is a plain map. */
+/** Whether all keys of a map are operators. A map with any other key is a plain value. */
 const isBounds = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isRecord(value) && Object.keys(value).length > 0 && Object.keys(value).every((key) => Object.hasOwn(BOUNDS, key))
 
-/** Compares values of JSON. The order of the keys of maps does not count. */
+/** Whether two JSON values are equal. The order of keys does not matter. */
 export const isEqual = (one: unknown, other: unknown): boolean => {
   if (Array.isArray(one) && Array.isArray(other))
     return one.length === other.length && one.every((item, index) => isEqual(item, other[index]))

@@ -4,8 +4,8 @@ import type { Link } from '../../model/topology.js'
 import type { RestoredCredentials } from '../../requests/losses.js'
 
 /**
- * The outcome of a drill: JSON-compatible data, as in reports and `--json`. Times with the suffix `Ms` are milliseconds since the
- * start of the drill, unless stated otherwise. Null means not measured, never zero.
+ * The outcome of a drill: JSON-compatible data, as in reports and `--json`. Times with the suffix `Ms` are milliseconds
+ * since the start of the drill, unless stated otherwise. Null means not measured, never zero.
  *
  * @example
  * import { type DrillResult, startLab } from 'understudy-lab'
@@ -37,19 +37,19 @@ export interface DrillResult {
   readonly durationMs: number
   readonly steps: readonly StepResult[]
   readonly expectations: readonly ExpectationResult[]
-  /** Null if the drill has no writers, or stopped before its last step. */
+  /** Null if the drill has no writers, or ended before its last step. `rpo` likewise. */
   readonly rto: RtoResult | null
   readonly rpo: RpoResult | null
-  /** Null if the load holds no tokens, or the drill stopped before they were checked. */
+  /** Null if the load has no tokens, or the drill ended before the tokens were checked. */
   readonly tokens: TokensResult | null
   /** The clusters that discarded log entries during the drill, because they followed another primary. */
   readonly discarded: readonly DiscardedEntries[]
   readonly samples: readonly Sample[]
   readonly events: readonly DrillEvent[]
   /** Null if the drill ended before the lab was observed. */
-  readonly before: Picture | null
-  readonly after: Picture | null
-  /** Who ran and approved the drill, and where. A value that was not given is empty. */
+  readonly before: ObservedLab | null
+  readonly after: ObservedLab | null
+  /** The sign-off data that the operator specified. Other values are empty. */
   readonly audit: DrillAudit
   /** Every write request of the drill itself, in order. */
   readonly calls: readonly CallResult[]
@@ -61,7 +61,7 @@ export interface DrillResult {
   readonly error: string | null
 }
 
-/** What auditors expect in the report of a drill. */
+/** Sign-off data of a drill report, for auditors. */
 export interface DrillAudit {
   readonly operator: string
   readonly approver: string
@@ -75,7 +75,6 @@ export interface StepResult {
   readonly phase: 'setup' | 'drill'
   readonly name: string
   readonly verb: string
-  /** Describes the step in English. */
   readonly detail: string
   /** Shell commands that do the same manually. */
   readonly commands: readonly string[]
@@ -144,7 +143,7 @@ interface DiscardedEntries {
   readonly cluster: string
   /** Number of log entries. */
   readonly entries: number
-  /** Storage paths of the operations, at most 100. Empty if the server does not show them. */
+  /** Storage paths of the entries, at most 100. Empty if the server does not show them. */
   readonly paths: readonly string[]
   /** Credentials that came back: they are valid again on the new primary. */
   readonly restored: RestoredCredentials
@@ -153,7 +152,6 @@ interface DiscardedEntries {
 export interface TokensResult {
   readonly survived: number
   readonly total: number
-  /** Tokens that did not survive, with reasons. */
   readonly lost: readonly { readonly name: string; readonly reason: string }[]
 }
 
@@ -171,26 +169,26 @@ export interface Sample {
 }
 
 export interface DrillEvent extends Pick<LabEvent, 'kind' | 'cluster' | 'details' | 'command'> {
-  /** When the change happened, not when the drill observed it. Same clock as all other times. */
+  /** The time of the change itself, in milliseconds since the start of the drill. The drill may observe it later. */
   readonly atMs: number
 }
 
-/** The state of the lab at one time. */
-export interface Picture {
+/** The clusters and the replication links of a lab at one time. */
+export interface ObservedLab {
   readonly atMs: number
-  readonly clusters: readonly PictureCluster[]
-  readonly links: readonly PictureLink[]
+  readonly clusters: readonly ObservedCluster[]
+  readonly links: readonly ObservedLink[]
 }
 
-export interface PictureCluster {
+export interface ObservedCluster {
   readonly name: string
   /** The status code of `sys/health`. Null without a response. */
   readonly health: number | null
-  readonly dr: PictureRole
-  readonly performance: PictureRole
+  readonly dr: ObservedRole
+  readonly performance: ObservedRole
 }
 
-export interface PictureRole {
+export interface ObservedRole {
   /** `disabled`, `bootstrapping`, `primary`, `secondary`, or `unknown` without a response. */
   readonly mode: string
   readonly state: string
@@ -200,7 +198,7 @@ export interface PictureRole {
   readonly lastWal: number | null
 }
 
-export interface PictureLink extends Pick<Link, 'kind' | 'primary' | 'secondary'> {
+export interface ObservedLink extends Pick<Link, 'kind' | 'primary' | 'secondary'> {
   readonly isConnected: boolean
 }
 
@@ -209,7 +207,6 @@ export interface CallResult {
   readonly cluster: string
   readonly method: string
   readonly path: string
-  /** The shell command for the same request. */
   readonly command: string
   /** Null without a response. */
   readonly status: number | null

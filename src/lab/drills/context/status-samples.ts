@@ -14,9 +14,10 @@ import {
 } from '../../requests/replication-status.js'
 import { findLinks, type RoleHolder } from '../../status/links.js'
 import { askNode, type NodeView } from '../../status/node-view.js'
-import type { Picture, PictureRole } from './result.js'
+import { ANSWER_MS } from '../../status/observe.js'
+import type { ObservedLab, ObservedRole } from './result.js'
 
-/** The state that a cluster reported. Null if it did not respond in time. */
+/** The state of a cluster at one time. A value is null if the cluster did not respond in time. */
 export interface StatusSample {
   readonly name: string
   /** The status of `sys/health`. */
@@ -25,9 +26,7 @@ export interface StatusSample {
   readonly roles: ReplicationStatuses | null
 }
 
-const ANSWER_MS = 1000
-
-/** Queries all clusters concurrently, with a timeout of 1 second by default. */
+/** Queries all clusters concurrently, and keeps its connections for the next query. `timeoutMs`: of each request. */
 export class StatusCollector {
   readonly #clients: readonly { readonly name: string; readonly client: ApiClient }[]
 
@@ -56,7 +55,7 @@ export class StatusCollector {
   }
 }
 
-/** Queries all clusters once, with a timeout of 5 seconds. A stopped cluster refuses the connection immediately. */
+/** Queries all clusters once. The timeout of 5 seconds allows for a busy machine: stopped clusters fail immediately. */
 export const collectOnce = async (lab: LiveLab): Promise<StatusSample[]> => {
   const collector = new StatusCollector(lab, 5000)
   try {
@@ -66,7 +65,7 @@ export const collectOnce = async (lab: LiveLab): Promise<StatusSample[]> => {
   }
 }
 
-export const toPicture = (atMs: number, samples: readonly StatusSample[]): Picture => ({
+export const toObservedLab = (atMs: number, samples: readonly StatusSample[]): ObservedLab => ({
   atMs,
   clusters: samples.map(({ name, health, roles }) => ({
     name,
@@ -82,20 +81,20 @@ export const toPicture = (atMs: number, samples: readonly StatusSample[]): Pictu
   })),
 })
 
-const toRole = (status: ReplicationStatus | undefined): PictureRole => {
+const toRole = (status: ReplicationStatus | undefined): ObservedRole => {
   if (!status) return { mode: 'unknown', state: '', connectionState: '', merkleRoot: '', lastWal: null }
   const { mode, state, connectionState, merkleRoot, lastWal } = status
   const hasLog = mode === 'primary' || mode === 'secondary'
   return { mode, state, connectionState, merkleRoot, lastWal: hasLog ? lastWal : null }
 }
 
-/** Finds the clusters that serve clients and replicate from no primary, so that they accept writes. */
+/** Returns the clusters that accept writes: they serve clients, and are not secondaries. */
 export const writableClusters = (samples: readonly StatusSample[]): readonly string[] =>
   samples
     .filter(({ health, roles }) => health === 200 && roles && KINDS.every((kind) => roles[kind].mode !== 'secondary'))
     .map(({ name }) => name)
 
-/** Returns each secondary with its current primary, independent of the topology at the start. */
+/** Returns the current links of secondaries that have a primary in the lab and a complete first copy. */
 export const replicationLinks = (clusters: readonly RoleHolder[]) =>
   findLinks(clusters, [], 0).flatMap(({ primary, ...link }) =>
     primary === null || link.state === 'bootstrapping' ? [] : [{ ...link, primary }],
@@ -113,8 +112,8 @@ export const lagsOf = (samples: readonly StatusSample[]): Record<string, number>
   )
 
 /**
- * Returns the number of entries that a secondary lacks. Rejects if a cluster does not respond or has another role, or if the
- * secondary has no position in the log of the primary.
+ * Returns the number of entries that a secondary lacks. Rejects if a cluster does not respond or has another role, or
+ * if the secondary has no position in the log of the primary.
  */
 export const lagBetween = async (lab: LiveLab, primary: string, secondary: string, kind: Kind): Promise<number> => {
   const [ours, theirs] = await Promise.all([

@@ -2,11 +2,11 @@ import { messageOf } from '../../../base/printable.js'
 import type { ValueOf } from '../../documents/schema.js'
 import { LabError } from '../../model/lab-error.js'
 import type { DrillContext } from '../context/drill-context.js'
-import { durationOf, nameVariables, type Row, schemasOf, type Seen } from '../context/forms.js'
+import { durationOf, nameVariables, type Row, schemasOf, type CheckResult } from '../context/forms.js'
 import { FACTS } from './facts.js'
 import { LOAD_EXPECTATIONS, type Measured } from './load-expectations.js'
 
-/** All expectations. The load can check its expectations only at the end of a drill. */
+/** All expectations. Those of the load are measured, so they can be checked only at the end of a drill. */
 export const EXPECTATIONS = { ...LOAD_EXPECTATIONS, ...FACTS }
 
 type Table = typeof EXPECTATIONS
@@ -28,20 +28,18 @@ export const toExpectation = (entry: Readonly<Record<string, unknown>>): Expecta
 
 export const describeExpectation = ({ about, with: value }: Expectation): string =>
   nameVariables(EXPECTATIONS[about].text(value as never))
-
-/** Returns problems that the schema cannot express. */
 export const findExpectationProblems = ({ about, with: value }: Expectation): readonly string[] =>
-  (EXPECTATIONS[about] as Row<never, Seen>).problems?.(value) ?? []
+  (EXPECTATIONS[about] as Row<never, CheckResult>).problems?.(value) ?? []
 
-export const judgeLoad = async (measured: Measured, { about, with: value }: Expectation): Promise<Seen> => {
-  const row: Row<Measured, Seen> = LOAD_EXPECTATIONS[about as keyof typeof LOAD_EXPECTATIONS]
+export const judgeLoad = async (measured: Measured, { about, with: value }: Expectation): Promise<CheckResult> => {
+  const row: Row<Measured, CheckResult> = LOAD_EXPECTATIONS[about as keyof typeof LOAD_EXPECTATIONS]
   return row.run(measured, value)
 }
 
 /** Polls until the expectation holds or its time is over, and returns the last observation. */
-export const checkFact = async (context: DrillContext, { about, with: given }: Expectation): Promise<Seen> => {
-  const row: Row<DrillContext, Seen> = FACTS[about as keyof typeof FACTS]
-  const look = async (value: unknown): Promise<Seen> => {
+export const checkFact = async (context: DrillContext, { about, with: given }: Expectation): Promise<CheckResult> => {
+  const row: Row<DrillContext, CheckResult> = FACTS[about as keyof typeof FACTS]
+  const check = async (value: unknown): Promise<CheckResult> => {
     try {
       return await row.run(context, value)
     } catch (error) {
@@ -50,11 +48,11 @@ export const checkFact = async (context: DrillContext, { about, with: given }: E
     }
   }
   // `call` repeats its request itself if it has `within`.
-  if (about === 'call') return look(given)
+  if (about === 'call') return check(given)
   const value = (await context.resolve(given)) as { readonly within?: string }
-  let seen: Seen = { passed: false, evidence: [] }
+  let seen: CheckResult = { passed: false, evidence: [] }
   const attempt = async () => {
-    seen = await look(value)
+    seen = await check(value)
     return seen.passed ? undefined : seen.evidence.join('; ')
   }
   await context.wait(about, attempt, durationOf(value.within ?? '30s')).catch((error: unknown) => {
@@ -70,7 +68,7 @@ export interface Slo {
   readonly writesLost?: number | undefined
 }
 
-/** Returns the requested limits. For an absent limit, returns the strictest limit of the drill for all clients. */
+/** Returns the limits for the result: those of `slo`, or else the strictest limits of the drill for all clients. */
 export const wantedOf = (expect: readonly Expectation[], slo: Slo): Slo => {
   const least = (boundOf: (one: Expectation) => number | undefined): number | undefined => {
     const bounds = expect.flatMap((one) => ('client' in one.with && one.with.client ? [] : (boundOf(one) ?? [])))

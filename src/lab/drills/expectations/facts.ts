@@ -20,7 +20,7 @@ import {
   NAMES,
   ON_KIND,
   PAIR,
-  type Seen,
+  type CheckResult,
   WANTED,
 } from '../context/forms.js'
 import { describeWanted, findMismatch, isEqual } from '../context/matcher.js'
@@ -28,18 +28,19 @@ import { lagBetween } from '../context/status-samples.js'
 
 const WITHIN = { ...DURATION, default: '30s', description: 'Maximum time of repeated checks; 0s checks once.' } as const
 
+/** Returns the schema of a fact: a map with these keys and `within`. */
 const facts = <const P extends Readonly<Record<string, Schema>>, const R extends keyof P & string>(
   description: string,
   required: readonly R[],
   properties: P,
 ) => mapOf(description, required, { ...properties, within: WITHIN })
 
-const judged = (mismatch: string | undefined, evidence: readonly string[]): Seen => ({
+const judged = (mismatch: string | undefined, evidence: readonly string[]): CheckResult => ({
   passed: mismatch === undefined,
   evidence: mismatch === undefined ? evidence : [...evidence, mismatch],
 })
 
-/** Reads a path on clusters. Returns the responses and the evidence. */
+/** Reads a path on clusters. Returns the responses, and each response as a line of evidence. */
 const readOn = async (context: DrillContext, clusters: readonly string[], path: string) => {
   const answers = await Promise.all(clusters.map((cluster) => context.ask({ cluster, method: 'GET', path })))
   const evidence = answers.map(({ status, json }, index) => {
@@ -97,7 +98,10 @@ export const FACTS = {
     },
   }),
   absent: fact({
-    schema: facts('A path returns 404 on clusters.', ['path', 'on'], { path: { type: 'string' }, on: CLUSTERS }),
+    schema: facts('A path returns 404 on all of these clusters.', ['path', 'on'], {
+      path: { type: 'string' },
+      on: CLUSTERS,
+    }),
     text: ({ path, on }) => `${path} does not exist on ${listOf(on).join(', ')}`,
     async run(context, { path, on }) {
       const { answers, evidence } = await readOn(context, listOf(on), path)
@@ -236,7 +240,7 @@ const askMetrics = async (context: DrillContext, cluster: string): Promise<ApiAn
   return context.ask({ cluster, method: 'GET', path: 'sys/metrics', query: { format: 'prometheus' } })
 }
 
-/** Finds the series of a metric in the Prometheus text format that have at least these labels. `text`: the line. */
+/** Finds the series of a metric with at least these labels, in the Prometheus text format. `text`: the line. */
 export const findSeries = (text: string, name: string, labels: Readonly<Record<string, string>>) =>
   text.split('\n').flatMap((line) => {
     const [, metric, inner = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/.exec(line) ?? []

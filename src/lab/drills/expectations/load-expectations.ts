@@ -1,7 +1,7 @@
 import { counted } from '../../../base/counted.js'
 import { formatMs, formatOffset } from '../../texts/format.js'
 import type { DrillContext } from '../context/drill-context.js'
-import { CLUSTER, COUNT, DURATION, durationOf, mapOf, rowOn, type Seen } from '../context/forms.js'
+import { CLUSTER, COUNT, DURATION, durationOf, mapOf, rowOn, type CheckResult } from '../context/forms.js'
 import { describeWanted, findMismatch } from '../context/matcher.js'
 import type { RpoResult, RtoResult, TokensResult } from '../context/result.js'
 import type { Load } from '../load/load.js'
@@ -18,8 +18,8 @@ export interface Measured {
   readonly tokens: TokensResult | null
 }
 
-/** An expectation that the load measures. It is valid only at the end of a drill with a load. */
-const measured = rowOn<Measured, Seen>()
+/** Types an expectation that the load measures. Valid only at the end of a drill with a load. */
+const measured = rowOn<Measured, CheckResult>()
 
 const CLIENT = {
   type: 'string',
@@ -31,7 +31,7 @@ const ofClient = (kind: string | undefined): string => (kind === undefined ? '' 
 
 const LOST_SHOWN_MAX = 20
 
-const missed = (...evidence: readonly string[]): Seen => ({ passed: false, evidence })
+const missed = (...evidence: readonly string[]): CheckResult => ({ passed: false, evidence })
 
 export const LOAD_EXPECTATIONS = {
   rto: measured({

@@ -24,9 +24,9 @@ const SHOWS_MS = 15_000
 /** Maximum time until a fixed lab is healthy. */
 const SETTLES_MS = 10_000
 
-/** Injects a fault that `seed` chooses among those that fit the current lab. Rejects if the lab is not healthy. */
-export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
-  if (readFind(lab.name))
+/** Injects a fault that `seed` selects from those that fit the current links. Rejects if the lab is not healthy. */
+export const injectFault = async (lab: LiveLab, seed: string): Promise<void> => {
+  if (readRecord(lab.name))
     throw new LabError(
       'conflict',
       `the lab "${lab.name}" already has a hidden fault; "${commandIn(lab.name, 'drill find --check')}" checks your fix, "--give-up" reveals the fault`,
@@ -35,20 +35,21 @@ export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
   if (trouble !== undefined)
     throw new LabError('conflict', `cannot inject a fault, because the lab is not healthy: ${trouble}`)
   const { fault, place } = chooseFault(await findReplicationLinks(lab), seed)
-  const kept: StoredFind = { seed, plantedAt: lab.clock.now(), name: fault.name, place }
-  replaceFile(fileOf(lab.name), deflateRawSync(JSON.stringify(kept)).toString('base64'))
-  const findAbsence = async () => ((await isThere(lab, fault, place)) ? undefined : 'it has no effect yet')
+  const record: FaultRecord = { seed, plantedAt: lab.clock.now(), name: fault.name, place }
+  replaceFile(fileOf(lab.name), deflateRawSync(JSON.stringify(record)).toString('base64'))
+  const findMissing = async () => ((await isPresent(lab, fault, place)) ? undefined : 'it has no effect yet')
   try {
-    await fault.plant(lab, place)
-    await waitFor(lab.clock, 'the fault to take effect', findAbsence, SHOWS_MS)
+    await fault.inject(lab, place)
+    await waitFor(lab.clock, 'the fault to take effect', findMissing, SHOWS_MS)
   } catch (error) {
-    forgetFind(lab.name)
+    deleteRecord(lab.name)
     throw error
   }
 }
 
-const isThere = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): Promise<boolean> =>
-  fault.isThere(lab, place).catch(() => true)
+/** Whether a fault is present, or its presence is unknown. */
+const isPresent = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): Promise<boolean> =>
+  fault.isPresent(lab, place).catch(() => true)
 
 /** Chooses a fault from the seed and the links only, so that labs with the same topology get the same fault. */
 export const chooseFault = (
@@ -64,22 +65,22 @@ export const chooseFault = (
   const bytes = createSeededRandom(`drill find ${seed}`).bytes(9)
   const pick = <T>(from: readonly T[], at: number): T => {
     const chosen = from[bytes.readUInt32BE(at) % from.length]
-    if (chosen === undefined) throw new Error('nothing to choose from')
+    if (chosen === undefined) throw new Error('the list of choices is empty')
     return chosen
   }
   const { fault, fitting } = pick(choices, 0)
   return { fault, place: { ...pick(fitting, 4), isBackwards: ((bytes[8] ?? 0) & 1) === 1 } }
 }
 
-type Judgement =
+type FixResult =
   | { readonly isMended: false; readonly seen: string }
   | { readonly isMended: true; readonly told: FaultSolution; readonly took: string; readonly seed: string }
 
-/** Checks for the fault, and probes with client traffic. If the fault is fixed, reveals it and deletes its record. */
-export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
-  const kept = requireFind(lab)
-  const fault = faultOf(kept)
-  const findLeft = async () => ((await isThere(lab, fault, kept.place)) ? 'the fault is still present' : undefined)
+/** Checks that the fault is fixed and that clients are served. If so, reveals the fault and deletes its record. */
+export const checkFix = async (lab: LiveLab): Promise<FixResult> => {
+  const record = requireRecord(lab)
+  const fault = requireFault(record)
+  const findLeft = async () => ((await isPresent(lab, fault, record.place)) ? 'the fault is still present' : undefined)
   const isLeft = await waitFor(lab.clock, 'the fault to be fixed', findLeft, SETTLES_MS).then(
     () => false,
     () => true,
@@ -87,39 +88,39 @@ export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
   const trouble = await findTrouble(lab)
   if (trouble !== undefined) return { isMended: false, seen: trouble }
   if (isLeft) return { isMended: false, seen: 'clients are served, but the fault is still present' }
-  forgetFind(lab.name)
-  const took = formatMs(lab.clock.now() - kept.plantedAt)
-  return { isMended: true, told: describeSolution(fault, kept.place, lab), took, seed: kept.seed }
+  deleteRecord(lab.name)
+  const took = formatMs(lab.clock.now() - record.plantedAt)
+  return { isMended: true, told: describeSolution(fault, record.place, lab), took, seed: record.seed }
 }
 
 /** Reveals the fault and deletes its record. The fault itself stays. */
-export const giveUp = (lab: LiveLab): FaultSolution & { readonly seed: string } => {
-  const kept = requireFind(lab)
-  forgetFind(lab.name)
-  return { ...describeSolution(faultOf(kept), kept.place, lab), seed: kept.seed }
+export const revealFault = (lab: LiveLab): FaultSolution & { readonly seed: string } => {
+  const record = requireRecord(lab)
+  deleteRecord(lab.name)
+  return { ...describeSolution(requireFault(record), record.place, lab), seed: record.seed }
 }
 
-const requireFind = (lab: LiveLab): StoredFind => {
-  const kept = readFind(lab.name)
-  if (kept) return kept
+const requireRecord = (lab: LiveLab): FaultRecord => {
+  const record = readRecord(lab.name)
+  if (record) return record
   throw new LabError(
     'usage',
     `the lab "${lab.name}" has no hidden fault; "${commandIn(lab.name, 'drill find')}" injects one`,
   )
 }
 
-const faultOf = ({ name }: StoredFind): HiddenFault => {
+const requireFault = ({ name }: FaultRecord): HiddenFault => {
   const found = HIDDEN_FAULTS.find((fault) => fault.name === name)
   if (!found)
     throw new LabError(
       'conflict',
-      'another version of Understudy injected the fault; "understudy down" removes the lab',
+      'another version of Understudy injected the fault: run "understudy down" to remove the lab',
     )
   return found
 }
 
 /** The record of the hidden fault of a lab, so that a later command can check for it. */
-interface StoredFind {
+interface FaultRecord {
   readonly seed: string
   /** Milliseconds since the epoch. */
   readonly plantedAt: number
@@ -128,19 +129,21 @@ interface StoredFind {
 }
 
 /**
- * Returns the file of the record in the directory of the lab. It is compressed, so that a reader of the directory does not
- * see the answer by accident. It is not encrypted.
+ * Returns the file of the record in the directory of the lab. It is compressed, so that a reader of the directory does
+ * not see the answer by accident. It is not encrypted.
  */
 const fileOf = (lab: string): string => path.join(labDirectory(lab), 'find')
 
-const readFind = (lab: string): StoredFind | undefined => {
+const readRecord = (lab: string): FaultRecord | undefined => {
   const text = attempt(() => readFileSync(fileOf(lab), 'utf8'))
   if (text === undefined) return undefined
   try {
-    return JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString('utf8')) as StoredFind
+    return JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString('utf8')) as FaultRecord
   } catch (error) {
-    throw new LabError('conflict', `${fileOf(lab)} is damaged; remove it to inject another fault`, { cause: error })
+    throw new LabError('conflict', `${fileOf(lab)} is damaged: remove this file, and run "understudy reset"`, {
+      cause: error,
+    })
   }
 }
 
-const forgetFind = (lab: string): void => rmSync(fileOf(lab), { force: true })
+const deleteRecord = (lab: string): void => rmSync(fileOf(lab), { force: true })

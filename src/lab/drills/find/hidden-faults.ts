@@ -11,7 +11,7 @@ import { askStatus, REPLICATION } from '../../requests/replication.js'
 import { isStreaming, NO_STATUS } from '../../requests/replication-status.js'
 import { PRACTICE, type ReplicationLink } from './traffic.js'
 
-/** The location of a fault: a replication link, or the secondary cluster of that link. */
+/** The location of a fault: a replication link. Server faults affect the secondary of the link. */
 export interface FaultLocation extends ReplicationLink {
   /** Whether a one-way fault affects the reverse direction. */
   readonly isBackwards: boolean
@@ -20,24 +20,24 @@ export interface FaultLocation extends ReplicationLink {
 /** Returns the shell lines of a fix. */
 type Fix = (place: FaultLocation, lab: LabAccess) => readonly string[]
 
-/** A fault that can be injected secretly, the check for its presence, and the texts of its solution. */
+/** A fault that can be hidden in a lab, with a check for its presence and the texts of its solution. */
 export interface HiddenFault extends Omit<FaultSolution, 'mend'> {
   readonly name: string
   /** The only kind of replication link to which the fault applies. Default: both kinds. */
   readonly kind?: Kind
-  plant(lab: LiveLab, place: FaultLocation): Promise<unknown>
+  inject(lab: LiveLab, place: FaultLocation): Promise<unknown>
   /** Whether the fault is still present. Rejects if that is unknown; callers then treat it as present. */
-  isThere(lab: LiveLab, place: FaultLocation): Promise<boolean>
+  isPresent(lab: LiveLab, place: FaultLocation): Promise<boolean>
   readonly mend: readonly Fix[]
 }
 
 /**
- * Texts about a hidden fault. Placeholders for the link with the fault: `{primary}`, `{secondary}`, `{kind}` and `{id}` (ID
- * of the secondary). Placeholders for the blocked direction: `{from}` and `{to}`.
+ * Texts about a hidden fault. Placeholders for the link with the fault: `{primary}`, `{secondary}`, `{kind}` and `{id}`
+ * (ID of the secondary). Placeholders for the blocked direction: `{from}` and `{to}`.
  */
 export interface FaultSolution {
   readonly what: string
-  /** Where the fault is visible. */
+  /** The symptom of the fault. */
   readonly seen: string
   /** The shell lines of the fix. */
   readonly mend: readonly string[]
@@ -49,7 +49,7 @@ const fill = (text: string, place: FaultLocation): string => {
   return text.replace(/\{(\w+)\}/g, (_, part: string) => String(parts[part]))
 }
 
-/** Returns the solution for a place in a lab. */
+/** Returns the solution of a fault, with the placeholders replaced. */
 export const describeSolution = (
   { what, seen, mend }: Pick<HiddenFault, 'what' | 'seen' | 'mend'>,
   place: FaultLocation,
@@ -60,17 +60,17 @@ export const describeSolution = (
   mend: mend.flatMap((fix) => fix(place, lab)),
 })
 
-/** A fix by an Understudy command without program name and lab name. */
+/** Returns a fix by an Understudy command. `words`: the command without program name and lab name. */
 const command =
   (words: string): Fix =>
   (place, lab) => [commandIn(lab.name, fill(words, place))]
 
-/** A fix by a request to the primary. */
+/** Returns a fix by a request to the primary. */
 const atPrimary =
   (make: (place: FaultLocation) => Parameters<typeof lineOf>[0]): Fix =>
   (place, lab) => [lineOf(make(place), requireCluster(lab, place.primary))]
 
-/** Makes the secondary follow its primary again, by a new activation token. */
+/** The fix that registers the secondary at its primary again, with a new activation token. */
 const followAgain: Fix = ({ kind, id, primary, secondary }, lab) => {
   const line = (name: string, path: string, body: Readonly<Record<string, string>>) =>
     lineOf({ method: 'PUT', path: `${REPLICATION}/${kind}/${path}`, body }, requireCluster(lab, name))
@@ -82,19 +82,19 @@ const followAgain: Fix = ({ kind, id, primary, secondary }, lab) => {
   ]
 }
 
-const OWN = '/_understudy/v1'
+const UNDERSTUDY_API = '/_understudy/v1'
 const TIMEOUT_MS = 30_000
 const SKEW_SECONDS = 2400
-/** Clocks on one machine never differ this much without a fault. */
+/** Minimum difference of clocks that counts as a fault. All servers of a lab use the clock of one machine. */
 const SKEW_NOTICED_MS = 60_000
 
 const endsOf = ({ primary, secondary, isBackwards }: FaultLocation): [string, string] =>
   isBackwards ? [secondary, primary] : [primary, secondary]
 
 /** Returns a fault of the link between a primary and its secondary. */
-const onLink = (fault: LinkFault, isOneWay = false): Pick<HiddenFault, 'plant' | 'isThere' | 'mend'> => ({
-  plant: (lab, place) => lab.setFault({ between: endsOf(place), isOneWay, fault, isHidden: true }),
-  async isThere(lab, place) {
+const onLink = (fault: LinkFault, isOneWay = false): Pick<HiddenFault, 'inject' | 'isPresent' | 'mend'> => ({
+  inject: (lab, place) => lab.setFault({ between: endsOf(place), isOneWay, fault, isHidden: true }),
+  async isPresent(lab, place) {
     const ends = endsOf(place)
     return (await lab.faults())
       .filter(isOfLink)
@@ -108,14 +108,14 @@ const healthOf = async (lab: LiveLab, name: string): Promise<Readonly<Record<str
   return json
 }
 
-/** Returns a fault of the secondary's server that a verb causes. */
+/** Returns a fault of the secondary's server that the command `verb` injects and the command `fix` removes. */
 const onServer = (
   verb: ServerVerb,
   fix: ServerVerb,
   isWrong: (sealed: unknown) => boolean,
-): Pick<HiddenFault, 'plant' | 'isThere' | 'mend'> => ({
-  plant: (lab, { secondary }) => lab.work(verb, secondary, TIMEOUT_MS),
-  isThere: async (lab, { secondary }) => isWrong((await healthOf(lab, secondary)).sealed),
+): Pick<HiddenFault, 'inject' | 'isPresent' | 'mend'> => ({
+  inject: (lab, { secondary }) => lab.work(verb, secondary, TIMEOUT_MS),
+  isPresent: async (lab, { secondary }) => isWrong((await healthOf(lab, secondary)).sealed),
   mend: [command(`${fix} {secondary}`)],
 })
 
@@ -124,7 +124,7 @@ const isNotFollowing = async (lab: LiveLab, { secondary, kind }: FaultLocation):
   return status.mode !== 'primary' && !isStreaming(status)
 }
 
-/** All faults that can be injected. A seed chooses by position, so add new faults at the end. */
+/** All hidden faults. A seed selects by position, so add new faults at the end. */
 export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   {
     name: 'link-cut-one-way',
@@ -165,9 +165,9 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   },
   {
     name: 'skewed-clock',
-    plant: (lab, { secondary }) =>
-      lab.anonymous(secondary).call('POST', `${OWN}/clock`, { body: { skew: `${SKEW_SECONDS}s` } }),
-    async isThere(lab, { secondary }) {
+    inject: (lab, { secondary }) =>
+      lab.anonymous(secondary).call('POST', `${UNDERSTUDY_API}/clock`, { body: { skew: `${SKEW_SECONDS}s` } }),
+    async isPresent(lab, { secondary }) {
       const { server_time_utc: seconds } = await healthOf(lab, secondary)
       return Math.abs(Number(seconds) * 1000 - lab.clock.now()) > SKEW_NOTICED_MS
     },
@@ -177,10 +177,10 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   },
   {
     name: 'stuck-secondary',
-    plant: (lab, { secondary, kind }) =>
-      lab.anonymous(secondary).call('POST', `${OWN}/states/hold`, { body: { state: 'apply', kind } }),
-    async isThere(lab, { secondary }) {
-      const { json } = await lab.anonymous(secondary).send('GET', `${OWN}/states`)
+    inject: (lab, { secondary, kind }) =>
+      lab.anonymous(secondary).call('POST', `${UNDERSTUDY_API}/states/hold`, { body: { state: 'apply', kind } }),
+    async isPresent(lab, { secondary }) {
+      const { json } = await lab.anonymous(secondary).send('GET', `${UNDERSTUDY_API}/states`)
       return Array.isArray(json?.states) && json.states.length > 0
     },
     what: '{secondary} received all entries and applied none',
@@ -189,9 +189,9 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   },
   {
     name: 'revoked-secondary',
-    plant: async (lab, { primary, kind, id }) =>
+    inject: async (lab, { primary, kind, id }) =>
       (await lab.root(primary)).write(`${REPLICATION}/${kind}/primary/revoke-secondary`, { id }),
-    isThere: isNotFollowing,
+    isPresent: isNotFollowing,
     what: '{primary} had revoked its {kind} secondary {id} ({secondary})',
     seen: 'known_secondaries of {primary} does not contain {id}; {secondary} is idle and its connection fails',
     mend: [followAgain],
@@ -199,9 +199,9 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   {
     name: 'filtered-mount',
     kind: 'performance',
-    plant: async (lab, { primary, id }) =>
+    inject: async (lab, { primary, id }) =>
       (await lab.root(primary)).write(filterPath(id), { mode: 'deny', paths: [`${PRACTICE}/`] }),
-    async isThere(lab, { primary, id }) {
+    async isPresent(lab, { primary, id }) {
       const { status, json } = await (await lab.root(primary)).send('GET', filterPath(id))
       return status === 200 && JSON.stringify(json?.data).includes(`${PRACTICE}/`)
     },
@@ -212,9 +212,9 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   {
     name: 'forgotten-primary',
     kind: 'performance',
-    plant: async (lab, { secondary }) =>
+    inject: async (lab, { secondary }) =>
       (await lab.root(secondary)).write(`${REPLICATION}/performance/secondary/update-primary`, { token: '' }),
-    isThere: isNotFollowing,
+    isPresent: isNotFollowing,
     what: '{secondary} was detached from its primary by update-primary with an empty token',
     seen: '{secondary} is a performance secondary in state idle, and has no address of {primary}',
     mend: [
@@ -229,8 +229,8 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   {
     name: 'demoted-primary',
     kind: 'performance',
-    plant: async (lab, { primary }) => (await lab.root(primary)).write(`${REPLICATION}/performance/primary/demote`),
-    async isThere(lab) {
+    inject: async (lab, { primary }) => (await lab.root(primary)).write(`${REPLICATION}/performance/primary/demote`),
+    async isPresent(lab) {
       const all = await Promise.all(
         lab.clusters.map(({ name }) => askStatus(lab.anonymous(name), 'performance').catch(() => NO_STATUS)),
       )

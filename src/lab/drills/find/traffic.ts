@@ -6,12 +6,12 @@ import { findLag } from '../../requests/replication.js'
 import { waitFor } from '../../requests/wait.js'
 import { collectOnce, replicationLinks, rolesNow, writableClusters } from '../context/status-samples.js'
 
-/** The mount that learners and the check use for test reads and writes. */
+/** The mount for test reads and writes by participants and by the check. */
 export const PRACTICE = 'practice'
 
 const ARRIVES_MS = 10_000
 
-/** A secondary and its current primary, independent of the topology at the start of the lab. */
+/** A secondary with its current primary. */
 export interface ReplicationLink extends Pick<Link, 'kind' | 'primary' | 'secondary'> {
   /** The ID of the secondary at the primary. */
   readonly id: string
@@ -29,17 +29,17 @@ export const findReplicationLinks = async (lab: LiveLab): Promise<readonly Repli
 
 /** Mounts `practice/` if it does not exist yet, and writes a secret into it. */
 export const preparePractice = async (lab: LiveLab): Promise<void> => {
-  const [head] = writableClusters(await collectOnce(lab))
-  if (head === undefined) throw new LabError('remote', 'no cluster accepts writes')
-  const client = await lab.root(head)
+  const [primary] = writableClusters(await collectOnce(lab))
+  if (primary === undefined) throw new LabError('remote', 'no cluster accepts writes')
+  const client = await lab.root(primary)
   const { json } = await client.send('GET', 'sys/mounts')
   if (json?.[`${PRACTICE}/`] === undefined) await client.write(`sys/mounts/${PRACTICE}`, { type: 'kv' })
   await client.write(`${PRACTICE}/welcome`, { text: 'every cluster that serves clients reads this' })
 }
 
 /**
- * Writes to the only writable cluster and checks that the write reaches every other cluster. Returns undefined on success,
- * else the symptom that clients see, without its cause.
+ * Writes to the only writable cluster and checks that the write reaches every other cluster. Returns undefined on
+ * success, else the symptom that clients see, without its cause.
  */
 export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => {
   const samples = await collectOnce(lab)
@@ -47,19 +47,21 @@ export const findTrouble = async (lab: LiveLab): Promise<string | undefined> => 
     if (health === null) return `${name} does not respond`
     if (health === 503) return `${name} responds, but serves no clients`
   }
-  const [head, ...others] = writableClusters(samples)
-  if (head === undefined) return 'no cluster accepts writes'
-  if (others.length > 0) return `${[head, ...others].join(' and ')} accept writes, but do not replicate from each other`
+  const [primary, ...others] = writableClusters(samples)
+  if (primary === undefined) return 'no cluster accepts writes'
+  if (others.length > 0)
+    return `${[primary, ...others].join(' and ')} accept writes, but do not replicate from each other`
   const marker = String(lab.clock.now())
-  const writer = await lab.root(head)
+  const writer = await lab.root(primary)
   try {
     await writer.write(`${PRACTICE}/marker`, { marker })
   } catch (error) {
-    return `${head} rejects a write: ${messageOf(error)}`
+    return `${primary} rejects a write: ${messageOf(error)}`
   }
   const links = await findReplicationLinks(lab)
-  const lonely = lab.clusters.find(({ name }) => name !== head && !links.some(({ secondary }) => secondary === name))
-  if (lonely) return `${lonely.name} replicates from no primary`
+  const isSecondary = (name: string) => links.some(({ secondary }) => secondary === name)
+  const alone = lab.clusters.find(({ name }) => name !== primary && !isSecondary(name))
+  if (alone) return `${alone.name} replicates from no primary`
   for (const link of links) {
     const missing = await findMissing(lab, link, marker)
     if (missing !== undefined) return missing

@@ -18,14 +18,12 @@ export interface Attempt {
   /** The key that the request writes. */
   readonly key?: string
 }
-
-/** Sends one request of a client to its current cluster. */
 type Send = (connection: ApiClient) => Promise<ApiAnswer>
 
 export interface ClientPlan extends Pick<Attempt, 'client' | 'kind' | 'action'> {
   /** The initial cluster. On failures, the client tries all clusters of the lab in order. */
   readonly home: string
-  /** Returns the next request, and the key that it writes. Undefined if there is nothing to request yet. */
+  /** Returns the next request, and the key that it writes. Undefined while a reader has no key to read. */
   readonly next: () => { readonly send: Send; readonly key?: string } | undefined
 }
 
@@ -38,8 +36,8 @@ export interface LoadClient {
 }
 
 /**
- * Starts a client with a list of addresses. The client uses one cluster until a request is rejected or gets no response, then
- * the next cluster. It sends one request at a time, adds the result to `attempts`, and does not repeat requests.
+ * Starts a client with a list of addresses. The client uses one cluster until a request fails, then the next cluster.
+ * It sends one request at a time, adds the result to `attempts`, and does not repeat requests.
  */
 export const startClient = (
   context: DrillContext,
@@ -100,7 +98,7 @@ export const inBackground = (work: (signal: AbortSignal) => Promise<void>): (() 
   }
 }
 
-/** Returns why a response failed, or an empty string. A missing secret is no failure, since a secondary may lag. */
+/** Returns why a request failed, or an empty string. A missing secret is not a failure, since a secondary may lag. */
 const reasonOf = (answer: ApiAnswer): string => {
   const errors = errorsOf(answer)
   const isAnswer = answer.status < 400 || (answer.status === 404 && errors.length === 0)

@@ -7,7 +7,7 @@ import type { TokensResult } from '../context/result.js'
 import { collectOnce, type StatusSample, writableClusters } from '../context/status-samples.js'
 import { type Attempt, type ClientPlan, type LoadClient, startClient } from './client.js'
 
-/** The clients of a drill, and how they behave. */
+/** The number of clients of a drill and their behavior. `LOAD` in `drill-schema.ts` describes each field. */
 export interface LoadPlan {
   readonly writers: number
   readonly logins: number
@@ -47,7 +47,7 @@ export class Load {
     this.#accounts = accounts
   }
 
-  /** Creates what the clients need and starts them. Resolves when each client has had one request accepted. */
+  /** Creates the accounts and starts the clients. Resolves when each client has had one request accepted. */
   static async start(context: DrillContext, plan: LoadPlan): Promise<Load> {
     const load = new Load(context, plan, await makeAccounts(context, plan.at))
     try {
@@ -125,7 +125,7 @@ export class Load {
     )
   }
 
-  /** Returns the numbers of clients from 1 on, each with its initial cluster. */
+  /** Numbers clients from 1, and distributes them over the initial clusters. */
   #spread(count: number): [number, string][] {
     const { homes } = this.#accounts
     return Array.from({ length: count }, (_, n) => [n + 1, homes[n % homes.length] ?? ''])
@@ -171,15 +171,15 @@ interface Accounts {
 const ARRIVAL_MS = 10_000
 
 /**
- * Creates the accounts on the primary, and waits until clients can use them on each initial cluster. `wanted`: the initial
- * clusters. Default: all writable clusters on which the accounts arrive. A path filter can exclude the accounts.
+ * Creates the accounts on the primary, and waits until clients can use them on each initial cluster. `wanted`: the
+ * initial clusters. Default: all writable clusters that receive the accounts. A path filter can exclude them.
  */
 const makeAccounts = async (context: DrillContext, wanted: readonly string[] | undefined): Promise<Accounts> => {
   const { lab } = context
   const active = await findActive(lab)
   const root = await lab.root(findPrimary(active))
-  await ensure(root, `sys/mounts/${MOUNT}`, { type: 'kv', options: { version: '1' } })
-  await ensure(root, `sys/auth/${MOUNT}`, { type: 'approle' })
+  await ensureMount(root, `sys/mounts/${MOUNT}`, { type: 'kv', options: { version: '1' } })
+  await ensureMount(root, `sys/auth/${MOUNT}`, { type: 'approle' })
   await root.write(`sys/policies/acl/${MOUNT}`, { policy: POLICY })
   const role = `${AUTH}/role/client`
   await root.write(role, { token_policies: MOUNT, token_ttl: TOKEN_TTL, token_max_ttl: TOKEN_TTL })
@@ -230,11 +230,11 @@ const requireService = async (lab: LiveLab, name: string, credentials: Credentia
   }
 }
 
-/** Accepts an existing mount: an earlier drill on the same lab may have created it. */
-const ensure = async (root: ApiClient, path: string, body: object): Promise<void> => {
+/** Creates a mount, unless an earlier drill on the same lab has created it. */
+const ensureMount = async (root: ApiClient, path: string, body: object): Promise<void> => {
   const [, table = '', name = ''] = path.split('/')
-  const there = await root.read(`sys/${table}`)
-  if (there[`${name}/`] === undefined) await root.write(path, body)
+  const existing = await root.read(`sys/${table}`)
+  if (existing[`${name}/`] === undefined) await root.write(path, body)
 }
 
 const textOf = (value: unknown, key: string): string =>

@@ -4,9 +4,8 @@ import type { Attempt } from './client.js'
 import type { Write } from './load.js'
 
 /**
- * A period without service, computed from client results only. It starts when a client sends its first failing request, and
- * ends with the response to its next accepted request. Overlapping interruptions of several clients count as one interruption
- * of the lab.
+ * A period without service, computed from client results only. It starts when a client sends its first failing request,
+ * and ends with the response to its next accepted request.
  */
 interface Interruption {
   readonly fromMs: number
@@ -47,8 +46,8 @@ const groupInterruptions = (interruptions: readonly Interruption[]): (readonly I
 }
 
 /**
- * Merges the interruptions of a group. If clients move to another cluster, as in a failover, the result ends with the first
- * write that this cluster accepts. Otherwise, it ends when the last client is served again.
+ * Merges the interruptions of a group. If clients move to another cluster, as in a failover, the result ends with the
+ * first write that this cluster accepts. Otherwise, it ends when the last client is served again.
  */
 const mergeGroup = (group: readonly Interruption[]): Interruption[] => {
   const sorted = [...group].sort((one, other) => one.toMs - other.toMs)
@@ -94,20 +93,20 @@ export interface ReadBack {
   readonly reason: string | undefined
 }
 
-/** Header that sends reads to the active node, because a standby may lag. */
-const NOT_FROM_A_COPY = { 'X-Vault-Forward': 'active-node' }
-const AT_ONCE = 16
-const TRIES = 3
+/** Makes a standby forward a read to the active node, because the standby may lag. */
+const FROM_ACTIVE_NODE = { 'X-Vault-Forward': 'active-node' }
+const CONCURRENT_READS = 16
+const ATTEMPTS_MAX = 3
 
-/** Reads all of these writes back from a cluster. A response with a different value counts as missing. */
+/** Reads these writes from a cluster. A write with a different value counts as missing. */
 export const readBack = (context: DrillContext, cluster: string, writes: readonly Write[]): Promise<ReadBack> =>
   context.asRoot(cluster, async (client) => {
     const missing: Write[] = []
     const unread: Write[] = []
     let reason: string | undefined
     const look = async (write: Write): Promise<void> => {
-      for (let left = TRIES; left > 0; left--) {
-        const answer = await client.send('GET', write.key, { headers: NOT_FROM_A_COPY }).catch((error: Error) => error)
+      for (let left = ATTEMPTS_MAX; left > 0; left--) {
+        const answer = await client.send('GET', write.key, { headers: FROM_ACTIVE_NODE }).catch((error: Error) => error)
         const status = answer instanceof Error ? answer.message : answer.status
         if (status === 200 || status === 404) {
           const { key } = ('json' in answer && answer.json?.data ? answer.json.data : {}) as { key?: unknown }
@@ -122,11 +121,11 @@ export const readBack = (context: DrillContext, cluster: string, writes: readonl
     const worker = async () => {
       for (let next = left.next(); !next.done; next = left.next()) await look(next.value)
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    await Promise.all(Array.from({ length: CONCURRENT_READS }, worker))
     return { cluster, missing, unread, reason }
   })
 
-/** Returns the number of lost writes, from a read of every acknowledged write. Undefined if no cluster responded: unknown. */
+/** Returns the lost writes. `found`: the read of every acknowledged write; undefined if no cluster responded. */
 export const toRpo = (writes: readonly Write[], found: ReadBack | undefined): RpoResult => {
   const { missing, unread } = found ?? { missing: [], unread: writes }
   const isMeasured = found !== undefined && unread.length === 0

@@ -24,7 +24,7 @@ const factsOf = (step: Step, phase: StepResult['phase']) => {
 }
 
 /** Runs the steps of one drill in order. After the first failure, skips the remaining steps. */
-export class StepPlayer {
+export class StepRunner {
   readonly results: StepResult[] = []
   readonly #drill: string
   readonly #context: DrillContext
@@ -54,8 +54,8 @@ export class StepPlayer {
     return this.#verdict.verdict === 'passed'
   }
 
-  /** Whether some steps were not reached or cannot run, so that client results cover only part of the drill. */
-  get isBrokenOff(): boolean {
+  /** Whether a step was skipped or could not run, so that the client results cover only part of the drill. */
+  get isIncomplete(): boolean {
     return this.#verdict.verdict === 'error' || this.results.some(({ outcome }) => outcome === 'skipped')
   }
 

@@ -4,9 +4,9 @@ import type { LabEvent } from '../../events/event.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { type ClusterLoss, countLost, newLosses, pathsOf, readLosses, restoredBy } from '../../requests/losses.js'
 import { DrillContext } from '../context/drill-context.js'
-import type { DrillAudit, DrillEvent, DrillResult, ExpectationResult, Picture } from '../context/result.js'
-import { StatusCollector, type StatusSample, toPicture } from '../context/status-samples.js'
-import type { Seen } from '../context/forms.js'
+import type { DrillAudit, DrillEvent, DrillResult, ExpectationResult, ObservedLab } from '../context/result.js'
+import { StatusCollector, type StatusSample, toObservedLab } from '../context/status-samples.js'
+import type { CheckResult } from '../context/forms.js'
 import {
   checkFact,
   describeExpectation,
@@ -21,8 +21,9 @@ import type { Measured } from '../expectations/load-expectations.js'
 import { findActive, findPrimary, Load, type Write } from '../load/load.js'
 import { measureRto, readBack, type ReadBack, toRpo } from '../load/measure.js'
 import type { Drill } from '../parse.js'
-import { type DrillWatcher, StepPlayer } from './play-steps.js'
+import { type DrillWatcher, StepRunner } from './play-steps.js'
 import { type Sampler, startSampler } from './sampler.js'
+import { ANSWER_MS } from '../../status/observe.js'
 import { packageVersion } from '../../../base/package-version.js'
 
 export interface RunDrillOptions {
@@ -35,7 +36,7 @@ export interface RunDrillOptions {
   readonly signal?: AbortSignal | undefined
   /** Shell commands that rerun the drill. */
   readonly howToRepeat?: string | undefined
-  /** Recorded in the result. */
+  /** Sign-off data for the report. */
   readonly audit?: Partial<DrillAudit> | undefined
   readonly watcher?: DrillWatcher | undefined
 }
@@ -49,7 +50,7 @@ const SETTLE_MS = 5000
 
 /**
  * Runs a drill on a running lab, and leaves the lab running. Resolves with the result even if an assertion of the drill
- * fails. Rejects only if it is interrupted.
+ * fails. Rejects only if the drill is interrupted.
  */
 export const runDrill = async (lab: LiveLab, drill: Drill, options: RunDrillOptions = {}): Promise<DrillResult> =>
   new DrillRun(lab, drill, options).play()
@@ -57,8 +58,8 @@ export const runDrill = async (lab: LiveLab, drill: Drill, options: RunDrillOpti
 /** The losses that each cluster lists. */
 type Losses = ReadonlyMap<string, readonly ClusterLoss[]>
 
+/** Maximum number of paths of discarded entries in the result, per cluster. */
 const PATHS_MAX = 100
-const ANSWER_MS = 1000
 
 const toDiscarded = (before: Losses, after: Losses): DrillResult['discarded'] =>
   [...after].flatMap(([cluster, now]) => {
@@ -74,7 +75,7 @@ class DrillRun {
   readonly #slo: Slo
   readonly #watcher: DrillWatcher
   readonly #context: DrillContext
-  readonly #player: StepPlayer
+  readonly #player: StepRunner
   readonly #collector: StatusCollector
   readonly #observedEvents: DrillEvent[] = []
   #load: Load | undefined
@@ -88,25 +89,25 @@ class DrillRun {
     this.#slo = slo
     this.#watcher = watcher
     this.#context = new DrillContext(lab, { timeoutMs, signal })
-    this.#player = new StepPlayer(drill.name, this.#context, watcher)
+    this.#player = new StepRunner(drill.name, this.#context, watcher)
     this.#collector = new StatusCollector(lab)
   }
 
   async play(): Promise<DrillResult> {
-    const unsubscribe = this.#lab.events.subscribe((event) => this.#note(event))
+    const unsubscribe = this.#lab.events.subscribe((event) => this.#addEvent(event))
     try {
       await this.#lab.followActiveNodes()
-      await this.#context.learn()
+      await this.#context.saveVariables()
       const lossesBefore = await this.#readLosses()
       await this.#player.play(this.#drill.setup, 'setup')
       const load = await this.#startLoad()
-      const before = toPicture(this.#context.now(), await this.#collector.collect())
+      const before = toObservedLab(this.#context.now(), await this.#collector.collect())
       this.#sampler = startSampler(this.#context, this.#collector, load?.attempts ?? [])
       await this.#player.play(this.#drill.steps, 'drill')
       if (load) await this.#settle(load)
       await load?.stop()
       await this.#sampler.stop()
-      const measured = load && !this.#player.isBrokenOff ? await this.#measure(load) : undefined
+      const measured = load && !this.#player.isIncomplete ? await this.#measure(load) : undefined
       const expectations = await this.#judge(measured)
       const discarded = toDiscarded(lossesBefore, await this.#readLosses())
       return { ...this.#result(before, measured, expectations, await this.#collector.collect()), discarded }
@@ -119,10 +120,10 @@ class DrillRun {
     }
   }
 
-  /** Ignores role events: the sampler observes roles in the same way for every kind of lab. */
-  #note({ time, kind, cluster, details, command }: LabEvent): void {
+  /** Collects an event of the lab, except changes of roles: the sampler observes these on every kind of lab. */
+  #addEvent({ time, kind, cluster, details, command }: LabEvent): void {
     if (kind !== 'role')
-      this.#observedEvents.push({ atMs: this.#context.momentOf(time), kind, cluster, details, command })
+      this.#observedEvents.push({ atMs: this.#context.toDrillTime(time), kind, cluster, details, command })
   }
 
   /** Reads the losses of each cluster. A cluster that does not respond has none in the result. */
@@ -148,7 +149,7 @@ class DrillRun {
     }
   }
 
-  /** Waits for a current interruption to end, so that it is measured completely. */
+  /** Waits for an ongoing interruption to end, so that its full length is measured. */
   async #settle(load: Load): Promise<void> {
     const served = async () => (load.isServed ? undefined : 'some clients are not served')
     await this.#context.wait('clients to be served', served, SETTLE_MS).catch(() => undefined)
@@ -167,7 +168,7 @@ class DrillRun {
     return { context, load, rto, tokens, rpo, readOn: found?.cluster }
   }
 
-  /** Returns undefined if no cluster responds. */
+  /** Reads the writes back from the primary, or from `read-back-on`. Undefined if no cluster responds. */
   async #readBack(writes: readonly Write[]): Promise<ReadBack | undefined> {
     try {
       const cluster = this.#drill.load?.readBackOn ?? findPrimary(await findActive(this.#lab), this.#context.promoted)
@@ -182,11 +183,11 @@ class DrillRun {
     const results: ExpectationResult[] = []
     const { expect } = this.#drill
     const own = expect.map(describeExpectation)
-    // Skips limits that the drill already has.
+    // A limit of the caller that the drill also has is checked once.
     const others = expectationsOf(this.#slo).filter((one) => !own.includes(describeExpectation(one)))
     for (const expectation of [...expect, ...others]) {
       this.#context.signal.throwIfAborted()
-      const seen = await this.#see(expectation, measured)
+      const seen = await this.#check(expectation, measured)
       const result = { text: describeExpectation(expectation), ...seen }
       if (!seen.passed) this.#player.fail()
       results.push(result)
@@ -195,7 +196,7 @@ class DrillRun {
     return results
   }
 
-  async #see(expectation: Expectation, measured: Measured | undefined): Promise<Seen> {
+  async #check(expectation: Expectation, measured: Measured | undefined): Promise<CheckResult> {
     if (isOfLoad(expectation.about)) {
       const why = this.#load ? 'the drill stopped early' : 'the clients did not start'
       if (!measured) return { passed: false, evidence: [`not measured: ${why}`] }
@@ -208,7 +209,7 @@ class DrillRun {
 
   /** `samples`: the state of the clusters at the end. */
   #result(
-    before: Picture,
+    before: ObservedLab,
     measured: Measured | undefined,
     expectations: readonly ExpectationResult[],
     samples: readonly StatusSample[],
@@ -238,7 +239,7 @@ class DrillRun {
       samples: this.#sampler?.samples ?? [],
       events: [...this.#observedEvents, ...(this.#sampler?.events ?? [])].sort((one, other) => one.atMs - other.atMs),
       before,
-      after: toPicture(this.#context.now(), samples),
+      after: toObservedLab(this.#context.now(), samples),
       audit: { ...NO_AUDIT, ...this.#options.audit },
       calls: this.#context.calls,
       howToRepeat: this.#options.howToRepeat ?? `understudy drill run ${name}`,

@@ -9,11 +9,11 @@ const EVERY_MS = 200
 export interface Sampler {
   readonly samples: readonly Sample[]
   readonly events: readonly DrillEvent[]
-  /** Takes the last sample after the end, so that it includes all client results. */
+  /** Takes a last sample and stops. The clients must have stopped, so that the sample includes all results. */
   stop(): Promise<void>
 }
 
-/** Samples the lab a few times per second: client results since the last sample, lag, and role changes. */
+/** Samples the lab every 200 ms: client results since the previous sample, lag, and role changes. */
 export const startSampler = (
   context: DrillContext,
   collector: StatusCollector,

@@ -1,7 +1,18 @@
 import { SERVER_VERBS, type ServerVerb } from '../../model/server-verbs.js'
 import { LINK_FAULTS, type LinkFaultName, makeLinkFault } from '../../proxy/link-faults.js'
 import type { DrillContext } from '../context/drill-context.js'
-import { CLUSTER, DURATION, durationOf, KIND, lacks, listOf, mapOf, SERVER, SERVERS, step } from '../context/forms.js'
+import {
+  CLUSTER,
+  DURATION,
+  durationOf,
+  KIND,
+  findMissingKeys,
+  listOf,
+  mapOf,
+  SERVER,
+  SERVERS,
+  step,
+} from '../context/forms.js'
 
 const serverStep = (verb: ServerVerb) =>
   step({
@@ -68,7 +79,7 @@ export const LINK_STEPS = {
     problems: ({ name, between, ...numbers }) => {
       const required = LINK_FAULTS[name].fields.filter(({ isOptional }) => !isOptional)
       const keys = required.map(({ key }) => key)
-      return [...twoClusters(between), ...lacks(numbers, keys, name)]
+      return [...twoClusters(between), ...findMissingKeys(numbers, keys, name)]
     },
     run: async (context, { name, between, 'one-way': isOneWay = false, for: duration, ...numbers }) => {
       // On the command line, the first number is an argument and the others are options.
@@ -109,11 +120,9 @@ export const LINK_STEPS = {
   }),
 }
 
-/** Calls the lab endpoints of a server. */
 const onLabApi = (context: DrillContext, cluster: string, path: string, body: object): Promise<unknown> =>
   context.ok({ cluster, method: 'POST', path: `/_understudy/v1/${path}`, body, token: 'none' })
 
-/** Faults of servers. */
 export const SERVER_FAULT_STEPS = {
   hold: step({
     schema: mapOf(
@@ -162,7 +171,7 @@ export const SERVER_FAULT_STEPS = {
       delay: { ...DURATION, description: 'For slow: additional time of each write.' },
     }),
     text: ({ cluster, state }) => `the disk of ${cluster} is ${state}`,
-    problems: (value) => (value.state === 'slow' ? lacks(value, ['delay'], 'a slow disk') : []),
+    problems: (value) => (value.state === 'slow' ? findMissingKeys(value, ['delay'], 'a slow disk') : []),
     run: (context, { cluster, ...body }) => onLabApi(context, cluster, 'faults/disk', body),
   }),
   'expire-token': step({

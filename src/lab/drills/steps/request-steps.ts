@@ -88,16 +88,15 @@ export const REQUEST_STEPS = {
 const OUTPUT_CHARACTERS_MAX = 64 * 1024
 
 /**
- * Starts a guard process in the same process group, then replaces the shell with the command. When the other end of
- * descriptor 3 closes, for example because this process was killed, the guard removes the directory and kills the group.
+ * Starts a guard process in the same process group, then replaces the shell with the command. When this process closes
+ * descriptor 3, even because it was killed, the guard removes the directory and kills the group.
  */
 const GUARDED =
   '{ read -r _ <&3; rm -rf -- "$1"; kill -KILL 0; } >/dev/null 2>&1 & exec 3<&-; exec /bin/sh "$1/.command"'
 
 /**
- * Runs a shell command with the environment of a cluster. The name `understudy` runs this program, and so does `vault` if
- * PATH has no `vault`. Every end of the drill kills the command and all processes that it started. The status is null if the
- * command timed out and was killed.
+ * Runs a shell command with the environment of a cluster. The name `understudy` runs this program, and so does `vault`
+ * if PATH has no `vault`. The command and its child processes end with the drill. `status`: null after a timeout.
  */
 const runCommand = async (
   context: DrillContext,
@@ -135,7 +134,7 @@ const runCommand = async (
   context.atEnd(endAll)
   let output = ''
   let isLate = false
-  /** The start of the output was cut. Its first line may be a part of a token, which cannot be detected. */
+  /** Whether the output lost its start. Its first line may then contain a part of a token, and is omitted. */
   let isCut = false
   const outputs = [child.stdout, child.stderr].flatMap((stream) => stream ?? [])
   for (const stream of outputs)

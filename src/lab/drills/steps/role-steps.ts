@@ -13,7 +13,7 @@ import {
 } from '../../operations/role-changes.js'
 import { askStatus, findLag, idOf, REPLICATION } from '../../requests/replication.js'
 import type { DrillContext } from '../context/drill-context.js'
-import { CLUSTER, KIND, lacks, mapOf, ON_KIND, PAIR, step, variable } from '../context/forms.js'
+import { CLUSTER, KIND, findMissingKeys, mapOf, ON_KIND, PAIR, step, variable } from '../context/forms.js'
 
 const operationTokenFor = async (context: DrillContext, cluster: string, given = 'operation'): Promise<string> =>
   given === 'operation' ? operationToken(context.runbook, cluster) : given
@@ -23,7 +23,7 @@ interface Change extends Pick<RunbookStep, 'cluster' | 'path'> {
   readonly body?: RunbookStep['body']
 }
 
-/** Changes the replication of a cluster. A DR secondary accepts no root token. */
+/** Sends a request below `sys/replication/`, with a root token except to a DR secondary, which accepts none. */
 const change = ({ runbook }: DrillContext, { path, method = 'PUT', body, cluster }: Change): Promise<unknown> =>
   runbook.call({
     cluster,
@@ -152,7 +152,7 @@ export const ROLE_STEPS = {
       remove
         ? `${primary} removes the filter of ${secondary}`
         : `${primary} filters ${secondary}: ${mode} ${paths?.join(', ')}`,
-    problems: (value) => (value.remove ? [] : lacks(value, ['mode', 'paths'], 'a new filter')),
+    problems: (value) => (value.remove ? [] : findMissingKeys(value, ['mode', 'paths'], 'a new filter')),
     run(context, { primary: cluster, secondary, id = idOf('performance', secondary), remove, ...filter }) {
       const path = `performance/primary/paths-filter/${id}`
       if (remove) return change(context, { cluster, path, method: 'DELETE' })

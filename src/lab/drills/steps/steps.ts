@@ -9,7 +9,7 @@ import {
   durationOf,
   exactlyOne,
   KIND,
-  lacks,
+  findMissingKeys,
   nameVariables,
   type Row,
   step,
@@ -82,7 +82,7 @@ const readiness = (what: Readiness): AwaitedFact => ({
   find: ({ lab }, { cluster = '' }) => findMissing(lab.anonymous(cluster), what),
 })
 
-/** Writes and deletes a policy that no drill reads, which exercises the complete write path. */
+/** Writes and deletes a policy that no drill uses. Rejects if the cluster rejects the write. */
 const findRefusal = (context: DrillContext, { cluster = '' }: Awaited): Promise<undefined> =>
   context.asRoot(cluster, async (client) => {
     await client.write('sys/policies/acl/drill-probe', { policy: 'path "drill-probe" { capabilities = ["deny"] }' })
@@ -143,7 +143,7 @@ const wait = step({
   problems: (value) => {
     if (typeof value === 'string') return []
     const keys = [...(value.for === 'converged' ? [] : ['cluster']), ...(FACTS[value.for].keys ?? [])]
-    return lacks(value, keys, `"for: ${value.for}"`)
+    return findMissingKeys(value, keys, `"for: ${value.for}"`)
   },
   async run(context, value) {
     const { lab, signal } = context

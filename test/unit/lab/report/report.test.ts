@@ -7,8 +7,8 @@ import { DOMParser, onErrorStopParsing } from '@xmldom/xmldom'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type {
   DrillResult,
-  Picture,
-  PictureCluster,
+  ObservedLab,
+  ObservedCluster,
   PictureRole,
   Sample,
   StepResult,
@@ -27,14 +27,14 @@ const cluster = (
   dr: PictureRole,
   performance: PictureRole,
   health: number | null = 200,
-): PictureCluster => ({
+): ObservedCluster => ({
   name,
   health,
   dr,
   performance,
 })
 
-const BEFORE: Picture = {
+const BEFORE: ObservedLab = {
   atMs: 0,
   clusters: [cluster('A', primary, primary), cluster('B', secondary, OFF, 472), cluster('C', OFF, secondary, 473)],
   links: [
@@ -44,7 +44,7 @@ const BEFORE: Picture = {
 }
 
 const UNKNOWN: PictureRole = { ...OFF, mode: 'unknown' }
-const AFTER: Picture = {
+const AFTER: ObservedLab = {
   atMs: 9100,
   clusters: [cluster('A', UNKNOWN, UNKNOWN, null), cluster('B', primary, primary), cluster('C', OFF, secondary, 473)],
   links: [{ kind: 'performance', primary: 'B', secondary: 'C', isConnected: true }],
