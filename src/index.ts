@@ -88,15 +88,15 @@ export interface TopologyClusters {
 export type TopologyName = keyof TopologyClusters
 
 /**
- * The path of a topology file: contains a slash or ends in `.yaml` or `.yml`. If the caller names the clusters, any string is
- * accepted.
+ * The path of a topology file: contains a slash or ends in `.yaml` or `.yml`. If the caller names the clusters, any
+ * string is accepted.
  *
  * @example
  * import { startLab, type TopologyFile } from 'understudy-lab'
  *
  * const file: TopologyFile = 'test/topology.yaml'
  * await using lab = await startLab(file)
- * lab.cluster('A') // names that a file gives are not known to the compiler
+ * lab.cluster('A') // the compiler does not know the names in a file
  * await using typed = await startLab<'A' | 'B'>(process.env.TOPOLOGY ?? file)
  * typed.B
  */
@@ -111,7 +111,7 @@ type AnyOptions = InProcessLabOptions | SimulatedLabOptions
 type NamedFile<Names extends string> = [Names] extends [never] ? never : string
 
 /**
- * The names of the clusters of a topology that the compiler knows: an included topology or an object.
+ * The names of a topology's clusters. The compiler knows them for an included topology or an object.
  *
  * @example
  * import { type ClustersOf, startLab, type TopologyName } from 'understudy-lab'
@@ -129,8 +129,8 @@ export type ClustersOf<T extends TopologyName | TopologyFile | Topology> = T ext
     : string
 
 /**
- * A lab with its clusters by name: `lab.A`. If the compiler does not know the names, use `lab.cluster('A')`. `await using`
- * closes the lab at the end of the scope; otherwise, call `close`.
+ * A lab with its clusters by name: `lab.A`. If the compiler does not know the names, use `lab.cluster('A')`. `await
+ * using` closes the lab at the end of the scope; otherwise, call `close`.
  *
  * @example
  * import type { Lab } from 'understudy-lab'
@@ -145,8 +145,9 @@ export type Lab<Names extends string = string> = InProcessLab<Names> &
 
 /**
  * Starts clusters within this process, joins them, and resolves when they are replicated. The topology is the name of a
- * bundled topology, a file, or an object. Without links, the clusters are initialized and unsealed but independent. Rejects
- * with LabError: `usage` for an unknown topology, option or setting; `timeout` with the condition that was still false.
+ * bundled topology, a file, or an object. Without links, the clusters are initialized and unsealed but independent.
+ * Rejects with LabError: `usage` for an unknown topology, option or setting; `timeout` with the condition that was
+ * still false.
  *
  * @example
  * import { startLab } from 'understudy-lab'

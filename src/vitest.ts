@@ -31,9 +31,9 @@ export interface LabFixtures<T extends AnyTopology> {
 }
 
 /**
- * `test` of vitest with the fixture `lab`, a lab of this topology (a name, a file or an object): one lab per file, which starts
- * with the first test that uses it and is reset to its initial state for each test. If the lab cannot start, the test fails with
- * the LabError of `startLab`.
+ * `test` of vitest with the fixture `lab`, a lab of this topology (a name, a file or an object): one lab per file,
+ * which starts with the first test that uses it and is reset to its initial state for each test. If the lab cannot
+ * start, the test fails with the LabError of `startLab`.
  *
  * @example
  * import { expect } from 'vitest'
@@ -91,11 +91,11 @@ export class FreshLabs<const T extends AnyTopology> {
 
   constructor(topology: T, options: StartLabOptions) {
     requireReal(options)
-    // The compiler has checked the names. `startLab` validates the value.
+    // The types of this class already check the topology, and `startLab` validates its value.
     this.#start = async () => (await startLab(topology as Topology, options)) as Lab<ClustersOf<T>>
   }
 
-  /** Returns the lab in its initial state: starts it first, and resets it on later calls. */
+  /** Returns the lab in its initial state. The first call starts the lab, and later calls reset it. */
   async next(): Promise<Lab<ClustersOf<T>>> {
     const used = this.#lab
     this.#lab ??= this.#startOnce()
@@ -111,7 +111,7 @@ export class FreshLabs<const T extends AnyTopology> {
     await (await lab?.catch(() => undefined))?.close()
   }
 
-  /** Starts the lab unless it is started. After a failed start, the next call tries again. */
+  /** Starts the lab. After a failure, forgets it, so that the next call starts a new lab. */
   async #startOnce(): Promise<Lab<ClustersOf<T>>> {
     try {
       return await this.#start()

@@ -20,20 +20,14 @@ import { addressOf } from './understudy-container.js'
  */
 export class ContainerCluster {
   readonly name: string
-  /**
-   * The container, for `exec`, logs and other functions of testcontainers. If you stop the container, start it again on
-   * the same port.
-   */
+  /** The container, for `exec`, logs and other functions of testcontainers. It must keep its port. */
   readonly container: StartedTestContainer
   /** The API address for programs on this machine: `http://host:port`. */
   readonly address: string
   readonly isRunning = true
   /** A client without a token. A single call can specify a token. */
   readonly anonymous: ApiClient
-  /**
-   * A client that always uses the current root token, also after a promotion or a failover. On a DR secondary, it uses
-   * no token.
-   */
+  /** A client that always uses the current root token, also after a failover. It has no token on a DR secondary. */
   readonly client: ApiClient
   readonly #keys: KeyRing
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { attempt } from '../../base/attempt.js'
 import { currentLab, labsDirectory, listLabs } from '../../lab/model/state-directory.js'
-import { listSnapshots } from '../../lab/snapshot/kept.js'
+import { listSnapshots } from '../../lab/snapshot/stored.js'
 import type { Argument, Command, Option } from 'commander'
 
 /** A matching word, with an optional description. */

@@ -7,7 +7,7 @@ import { runDrill, type RunDrillOptions } from '../drills/run/run-drill.js'
 import { type DrivenLab, openInProcessLab } from '../live/in-process-driver.js'
 import { LAB_OPTIONS } from './options.js'
 
-/** Runs a drill on a lab of a test, until `closing` is aborted. */
+/** Runs a drill on a lab of the library, see `InProcessLab.drill`. Stops when `closing` is aborted. */
 export const playDrill = async (
   lab: DrivenLab,
   drill: string | object,

@@ -8,9 +8,9 @@ import { askCluster, viewOf } from '../status/observe.js'
 import type { Topology } from '../model/topology.js'
 
 /**
- * Returns why a lab is not replicated, naming the cluster. Undefined if every secondary streams and has its primary's Merkle
- * root. Also reports a secondary without a primary, a secondary of the topology with disabled replication, and a stopped
- * secondary that a primary knows.
+ * Returns why a lab is not replicated, with the name of the cluster. Undefined if every secondary streams and has the
+ * Merkle root of its primary. Also reports a secondary without a primary, a secondary of the topology with disabled
+ * replication, and a stopped secondary that a primary knows.
  */
 export const findUnreplicated = async (
   clusters: readonly KeyOwner[],
@@ -68,7 +68,7 @@ const findAwaited = async (
   return undefined
 }
 
-/** Returns all problems of a lab, naming the clusters. Empty if it is healthy. */
+/** Returns all problems of a lab, with the names of the clusters. Empty if the lab is healthy. */
 export const findProblems = async (
   clusters: readonly KeyOwner[],
   faultyLinks: readonly string[],

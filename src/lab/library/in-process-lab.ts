@@ -14,7 +14,7 @@ import type { LabEvent } from '../events/event.js'
 import type { DrillResult } from '../drills/context/result.js'
 import type { RunDrillOptions } from '../drills/run/run-drill.js'
 import type { InProcessServer } from '../runner/in-process.js'
-import { findUnreplicatedSince, loadMoment, type Moment, putToRest, takeMoment } from '../snapshot/in-process.js'
+import { findUnreplicatedSince, loadImages, type LabImages, restoreStates, takeImages } from '../snapshot/in-process.js'
 import { nodeOf, reachOf } from '../model/routes.js'
 import { type LabLink, Links } from '../links/links.js'
 import { planOf, requireSharedMemory, type Topology, withNodes } from '../model/topology.js'
@@ -22,7 +22,7 @@ import { NEAR_PAUSE_MS, waitFor } from '../requests/wait.js'
 
 /** The state of a lab at one time, in memory. */
 interface InProcessSnapshot {
-  readonly moment: Moment
+  readonly images: LabImages
   readonly keys: ReadonlyMap<string, ClusterKeys>
   readonly skewMs: number
 }
@@ -33,8 +33,8 @@ type NodeName<Names extends string> = `${Names}${number}`
 const TIMEOUT_MS = 30_000
 
 /**
- * Clusters that run in this process and communicate over real local sockets, as `startLab` starts them. The caller must close
- * it.
+ * A lab whose clusters run in this process and communicate over local sockets. `startLab` starts such a lab. The caller
+ * must close the lab.
  *
  * @example
  * import { InProcessLab, listTopologies } from 'understudy-lab'
@@ -52,7 +52,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   })
   readonly #events: LocalEvents
   readonly #servers: InProcessServer[] = []
-  #begin: InProcessSnapshot | undefined
+  #initial: InProcessSnapshot | undefined
   readonly #resources: LabResources
   readonly #closing: AbortController
   #closed: Promise<void> | undefined
@@ -104,7 +104,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * Returns the link between two clusters or two nodes. Throws LabError `usage` with the existing names if there is none.
+   * Returns the link between two clusters or two nodes. Throws LabError `usage` for an unknown name, with all names.
    *
    * @example
    * lab.link('A', 'C').setFault('latency', { ms: 80 })
@@ -133,10 +133,10 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * Runs a drill on the current lab: a bundled drill by name, a file, or the content of such a file as an object. Resolves
-   * with the result even if an assertion of the drill fails (`verdict`), and leaves the lab as the drill left it. Rejects
-   * with LabError `usage` for a drill that is unknown, invalid, or needs missing clusters, and with `interrupted` if the lab
-   * is closed.
+   * Runs a drill on the current lab: a bundled drill by name, a file, or the content of such a file as an object.
+   * Resolves with the result even if an assertion of the drill fails (`verdict`), and leaves the lab as the drill left
+   * it. Rejects with LabError `usage` for a drill that is unknown, invalid, or needs missing clusters, and with
+   * `interrupted` if the lab is closed.
    *
    * @example
    * const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
@@ -147,8 +147,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * The events from now on: requests through clients of the lab, link faults, and changes of process, seal, role and state of
-   * its clusters, which are polled during iteration. Ends when the lab is closed.
+   * The events from now on: requests through clients of the lab, link faults, and changes of process, seal, role and
+   * state of its clusters, which are polled during iteration. Ends when the lab is closed.
    *
    * @example
    * for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
@@ -157,52 +157,52 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     return this.#events
   }
 
-  /** The event log of this lab, for code that drives the lab itself. */
+  /** The event log of this lab, for drills. */
   get localEvents(): LocalEvents {
     return this.#events
   }
 
   /**
-   * Captures all clusters at one time, with their keys and the clock of the lab. Valid for this lab while it is open. Rejects
-   * with LabError `conflict` if a multi-node cluster has no active node.
+   * Captures all clusters at one time, with their keys and the clock of the lab. Valid for this lab while it is open.
+   * Rejects with LabError `conflict` if a multi-node cluster has no active node.
    */
   async snapshot(): Promise<InProcessSnapshot> {
     const keys = this.clusters.map(({ name }): [string, ClusterKeys] => [name, this.keys.keysOf(name)])
-    await Promise.all(this.#severals.filter(({ isRunning }) => isRunning).map((cluster) => cluster.active()))
+    await Promise.all(this.#multiNodeClusters.filter(({ isRunning }) => isRunning).map((cluster) => cluster.active()))
     const clusters = this.clusters.map(({ name }) => this.#servers.filter(({ cluster }) => cluster === name))
-    return { moment: await takeMoment(clusters), keys: new Map(keys), skewMs: this.clock.skewMs }
+    return { images: await takeImages(clusters), keys: new Map(keys), skewMs: this.clock.skewMs }
   }
 
   /**
-   * Restores the lab to its state after the start, or to a snapshot: data, keys, clocks, and running servers. The active node
-   * of a cluster may change. Removes the faults of links and disks. Resolves when every secondary that was streaming at the
-   * time of the snapshot streams again and has the Merkle root of its primary.
+   * Restores the lab to its state after the start, or to a snapshot: data, keys, clocks, and running servers. The
+   * active node of a cluster may change. Removes the faults of links and disks. Resolves when every secondary that was
+   * streaming at the time of the snapshot streams again and has the Merkle root of its primary.
    */
-  async reset(to: InProcessSnapshot | undefined = this.#begin): Promise<void> {
-    if (!to?.moment) throw new LabError('usage', 'reset: the argument is not a snapshot of a lab')
-    const then = new Map(to.moment.flatMap(({ servers }) => [...servers]))
-    const isOwn = [...then.keys()].every((server) => this.#servers.includes(server))
+  async reset(to: InProcessSnapshot | undefined = this.#initial): Promise<void> {
+    if (!to?.images) throw new LabError('usage', 'reset: the argument is not a snapshot of a lab')
+    const states = new Map(to.images.flatMap(({ servers }) => [...servers]))
+    const isOwn = [...states.keys()].every((server) => this.#servers.includes(server))
     if (!isOwn) throw new LabError('usage', 'the snapshot is of another lab')
     this.heal()
     for (const server of this.#servers) server.restoreDisk()
-    // The nodes of a cluster share data, so restoring one restores all.
-    await Promise.all(this.#severals.map((cluster) => cluster.start()))
-    await loadMoment(to.moment)
+    // The nodes of a cluster share its data. Loading an image requires an active node.
+    await Promise.all(this.#multiNodeClusters.map((cluster) => cluster.start()))
+    await loadImages(to.images)
     this.clock.advance(to.skewMs - this.clock.skewMs)
     for (const [name, keys] of to.keys) this.keys.set(name, keys)
-    const isClosed = (server: InProcessServer) => server.isSealed && then.get(server) === 'open'
+    const isClosed = (server: InProcessServer) => server.isSealed && states.get(server) === 'open'
     const closed = this.#servers.filter(isClosed).map(({ cluster }) => this.cluster(cluster as Names))
-    // Nodes that are already unsealed may not have all of the data yet.
-    await Promise.all([...new Set([...closed, ...this.#severals])].map((cluster) => cluster.start()))
-    await Promise.all(this.#severals.map((cluster) => putToRest(cluster, then)))
-    const find = () => findUnreplicatedSince(to.moment)
+    // An unsealed node may still lack data, so a start also waits for the nodes of these clusters.
+    await Promise.all([...new Set([...closed, ...this.#multiNodeClusters])].map((cluster) => cluster.start()))
+    await Promise.all(this.#multiNodeClusters.map((cluster) => restoreStates(cluster, states)))
+    const find = () => findUnreplicatedSince(to.images)
     const { signal } = this.#closing
     await waitFor(systemClock, 'every secondary to stream again', find, this.timeoutMs, signal, NEAR_PAUSE_MS)
   }
 
   /**
-   * Closes all servers, connections, waits and timers of the lab, and deletes its data. The lab cannot be started again.
-   * Further calls have no effect.
+   * Closes all servers, connections, waits and timers of the lab, and deletes its data. The lab cannot be started
+   * again. Further calls have no effect.
    */
   close(): Promise<void> {
     this.#closed ??= this.#end()
@@ -230,16 +230,16 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     await Promise.all(this.clusters.map((cluster) => cluster.start()))
     const reaches = this.#servers.map(({ name, cluster, ports }) => {
       const { balancer } = this.#resources.of(cluster)
-      balancer?.leadTo(() => this.cluster(cluster as Names).activeNode.ports)
+      balancer?.routeTo(() => this.cluster(cluster as Names).activeNode.ports)
       const reach = reachOf(planOf(topology, cluster), ports, balancer?.ports)
       return [name, { ...reach, ...nodeOf(cluster, name) }] as const
     })
     await this.#links.open(new Map(reaches), { topology, clock: systemClock, random })
     await wireLab(this, this.keys, { shares, threshold, timeoutMs, clock: systemClock, signal: this.#closing.signal })
-    this.#begin = await this.snapshot()
+    this.#initial = await this.snapshot()
   }
 
-  get #severals(): readonly LabCluster[] {
+  get #multiNodeClusters(): readonly LabCluster[] {
     return this.clusters.filter(({ nodes }) => nodes.length > 1)
   }
 

@@ -23,7 +23,7 @@ import type { LabClock } from './lab-clock.js'
 import type { InProcessLabOptions } from './options.js'
 
 /** The certificates, seal key and load balancer of one cluster. */
-interface Provision {
+interface ClusterResources {
   readonly tls?: TlsFiles | undefined
   /** The auto-unseal key file. */
   readonly sealKeyFile?: string | undefined
@@ -38,19 +38,16 @@ interface ServersOptions extends Pick<InProcessLabOptions, 'storage' | 'settings
 /** Returns the random source for the secrets of one cluster or server. */
 type RandomFor = (name: string) => Random
 
-/**
- * Creates the resources of an in-process lab besides its servers: certificates, seal keys, load balancers, and files. Removes
- * all of them and rejects if one fails.
- */
+/** Creates the certificates, seal keys, load balancers and files of a lab. Removes all of them if one fails. */
 export const makeLabResources = async (topology: Topology, randomFor: RandomFor) => {
-  const known = new Map<string, Provision>()
+  const known = new Map<string, ClusterResources>()
   let directory: string | undefined
-  /** Returns a file that is deleted with the lab. */
+  /** Returns the path of a file that is deleted when the lab is closed. */
   const fileOf = (name: string): string => {
     directory ??= makeTemporaryDirectory('in-process')
     return path.join(directory, name)
   }
-  const of = (cluster: string): Provision => known.get(cluster) ?? {}
+  const of = (cluster: string): ClusterResources => known.get(cluster) ?? {}
   const resources = {
     of,
     /** Creates the servers of one cluster in this process, without starting them. */
@@ -108,10 +105,7 @@ export const makeLabResources = async (topology: Topology, randomFor: RandomFor)
 
 export type LabResources = Awaited<ReturnType<typeof makeLabResources>>
 
-/**
- * Opens a load balancer in front of a cluster, before the ports of the cluster are chosen, because the cluster advertises the
- * ports of the load balancer. The caller must close it.
- */
+/** Opens a load balancer before the servers, which advertise its ports. The caller must close it. */
 const openBalancer = async (clock: Clock, random: Random) => {
   let ports = (): PortPair => ({ api: 0, cluster: 0 })
   const open = (name: keyof PortPair): Promise<Link> => {
@@ -130,8 +124,8 @@ const openBalancer = async (clock: Clock, random: Random) => {
   })
   return {
     ports: { api: api.port, cluster: cluster.port },
-    /** Calls `choose` for each new connection and connects it to these ports, such as those of the active node. */
-    leadTo(choose: () => PortPair) {
+    /** Sets the function that returns the target ports of each new connection, such as those of the active node. */
+    routeTo(choose: () => PortPair) {
       ports = choose
     },
     async close() {

@@ -63,13 +63,13 @@ export interface WaitOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** Overrides for labs without separate processes. */
-interface Around {
+/** The clock and the transport of a simulated lab. Default: the system clock, and sockets. */
+interface Overrides {
   readonly clock?: Clock
   readonly exchange?: Exchange
 }
 
-/** The operations that only need the API of the clusters, wherever the clusters of a test run. */
+/** A lab with the operations that use only the API of its clusters: in this process, in containers, or simulated. */
 export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   abstract readonly clusters: readonly C[]
   readonly topology: Topology
@@ -78,9 +78,9 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   readonly #closing: AbortSignal | undefined
   readonly #clock: Clock
 
-  /** Waits reject with the reason of `closing` when it is aborted. `around`: the clock and transport to use. */
-  protected constructor(topology: Topology, timeoutMs: number, closing?: AbortSignal, around: Around = {}) {
-    const { clock = systemClock, exchange } = around
+  /** `closing`: when this signal is aborted, waits reject with its reason. */
+  protected constructor(topology: Topology, timeoutMs: number, closing?: AbortSignal, overrides: Overrides = {}) {
+    const { clock = systemClock, exchange } = overrides
     this.#clock = clock
     this.topology = topology
     this.timeoutMs = timeoutMs
@@ -91,7 +91,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   /** Returns the pairs of clusters whose link is partitioned or has a fault. */
   protected abstract findFaultyLinks(): readonly string[] | Promise<readonly string[]>
 
-  /** Returns `lab.A` for names that are known only at run time. Throws LabError `usage`. */
+  /** Returns `lab.A` for a name that is known only at run time. Throws LabError `usage` for an unknown name. */
   cluster(name: Names): C {
     const found = this.clusters.find((cluster) => cluster.name === name)
     if (found) return found
@@ -100,9 +100,9 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 
   /**
-   * Fails over from a lost primary to its DR secondary. If the primary is still running, demotes it first, so that there are
-   * never two primaries. Rejects with ApiError for an error of the server, or with LabError, for example if log entries may
-   * be lost.
+   * Fails over from a lost primary to its DR secondary. If the primary is still running, demotes it first, so that
+   * there are never two primaries. Rejects with ApiError for an error of the server, or with LabError, for example if
+   * log entries may be lost.
    *
    * @example
    * await lab.A.crash()
@@ -128,8 +128,8 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 
   /**
-   * Makes `secondary` a secondary of `primary` and waits until it is replicated. Erases the data of `secondary`. Rejects with
-   * LabError `remote` if replication of this kind is already enabled on `secondary`.
+   * Makes `secondary` a secondary of `primary` and waits until it is replicated. Erases the data of `secondary`.
+   * Rejects with LabError `remote` if replication of this kind is already enabled on `secondary`.
    *
    * @example
    * await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
@@ -150,8 +150,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
 
   /**
    * Waits until every secondary streams and has its primary's Merkle root. A secondary without a primary, or a stopped
-   * secondary of a running primary, is not replicated. Rejects with LabError `timeout`, which names the cluster and the
-   * unmet condition.
+   * secondary of a running primary, is not replicated. Rejects with LabError `timeout` and the unmet condition.
    */
   async converged(options: WaitOptions = {}): Promise<void> {
     const find = () => findUnreplicated(this.clusters, this.topology)
@@ -161,16 +160,16 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 
   /**
-   * Waits until the lab is healthy: all clusters run and are unsealed, no link has a fault, and no replication set has two
-   * primaries. Every secondary streams and, once it has all changes, has its primary's Merkle root. Rejects with LabError
-   * `timeout`, which names the problem.
+   * Waits until the lab is healthy: all clusters run and are unsealed, no link has a fault, and no replication set has
+   * two primaries. Every secondary streams and, once it has all changes, has its primary's Merkle root. Rejects with
+   * LabError `timeout`, which names the problem.
    */
   async healthy(options: WaitOptions = {}): Promise<void> {
     requireValid('healthy', LAB_OPTIONS.wait, options, 'options')
     await this.#until('the lab to be healthy', async () => (await this.problems()).join('; ') || undefined, options)
   }
 
-  /** Returns the current problems, naming the clusters. Empty if the lab is healthy. */
+  /** Returns the current problems, with the names of the clusters. Empty if the lab is healthy. */
   async problems(): Promise<string[]> {
     return findProblems(this.clusters, await this.findFaultyLinks(), this.#clock)
   }
@@ -191,7 +190,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
     await waitFor(this.#clock, what, fact, timeoutMs, this.#closing)
   }
 
-  /** Runs an operation with the code of the command of the same name. */
+  /** Runs an operation, which is also a command. Afterwards, updates the keys that the operation changed. */
   async #operate<T>(
     names: readonly Names[],
     { onCall }: OperationOptions,
@@ -214,14 +213,9 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   }
 }
 
-interface FreshLab {
-  readonly clusters: readonly LabCluster[]
-  readonly topology: Topology
-}
-
 /** Initializes the running clusters of a lab and joins them as its topology describes. Afterwards, all are unsealed. */
 export const wireLab = async (
-  { clusters, topology }: FreshLab,
+  { clusters, topology }: Pick<OperableLab<string, LabCluster>, 'clusters' | 'topology'>,
   keys: KeyRing,
   given: Omit<WireOptions, 'plans'>,
 ): Promise<void> => {

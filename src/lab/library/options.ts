@@ -36,13 +36,13 @@ export interface InProcessLabOptions extends CommonOptions {
   readonly storage?: 'memory' | 'disk' | ((cluster: string) => ServerStorage) | undefined
   /** Timeout of each wait, in milliseconds. Default: 30 000. */
   readonly timeoutMs?: number | undefined
-  /** Log of the servers. Default: none. */
+  /** Receives the log of the servers. Default: no log. */
   readonly log?: Log | undefined
 }
 
 /**
- * Options of a simulated lab: its clusters use a simulated network, disk and clock, and need no ports, files or real time. The
- * same seed and the same calls produce the same history.
+ * Options of a simulated lab: its clusters use a simulated network, disk and clock, and need no ports, files or real
+ * time. The same seed and the same calls produce the same history.
  *
  * @example
  * import { type SimulatedLabOptions, startLab } from 'understudy-lab'
@@ -58,14 +58,14 @@ export interface SimulatedLabOptions extends CommonOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** The schema of each argument with the keys of a type. */
+/** A schema for each option of a type. */
 type SchemasOf<T> = { readonly [Name in keyof T]-?: Schema }
 
 const TEXT: Schema = { type: 'string' }
 const COUNT: Schema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 const SHARES: Schema = { type: 'integer', minimum: 1, maximum: 255 }
 const MS_MAX = Number.MAX_VALUE
-/** A timeout. Infinity is one, too. */
+/** A timeout in milliseconds. Infinity is allowed: a wait without a timeout. */
 export const TIMEOUT: Schema = { type: 'number', minimum: 0, title: 'a number of milliseconds' }
 const POSITIVE: Schema = { ...TIMEOUT, minimum: Number.MIN_VALUE, title: 'a number of milliseconds above 0' }
 
@@ -123,7 +123,7 @@ export const LAB_OPTIONS = {
   }),
 }
 
-/** Options of other labs, and why a simulated lab does not support them. */
+/** The options that a simulated lab does not support, with the reasons. */
 const NOT_SIMULATED: Readonly<Record<string, string>> = {
   storage: 'its disks are simulated',
   log: 'its servers have no log',
@@ -144,6 +144,7 @@ export const requireSimulatedOptions = (options: SimulatedLabOptions): void => {
   requireValid('startLab', mapWith(SIMULATED), options, 'options')
   requireSettings(options.settings ?? {})
 }
+
 /**
  * Options of a failover.
  *
@@ -156,11 +157,11 @@ export const requireSimulatedOptions = (options: SimulatedLabOptions): void => {
  * await lab.failover('A', 'B', rehearsed)
  */
 export interface FailoverOptions {
-  /** Does not touch a running primary, and promotes the secondary even if it may lack data. */
+  /** Does not change a running primary, and promotes the secondary even if it may lack data. */
   readonly force?: boolean | undefined
   /**
-   * Maximum number of log entries that may be lost if the primary is down, or `any` to accept also an unknown number. After a
-   * crash, the number is unknown, because replication is asynchronous. Default: 0.
+   * Maximum number of log entries that may be lost if the primary is down, or `any` to accept also an unknown number.
+   * After a crash, the number is unknown, because replication is asynchronous. Default: 0.
    */
   readonly acceptLoss?: number | 'any' | undefined
 }

@@ -6,35 +6,34 @@ import { isStreaming } from '../requests/replication-status.js'
 import type { InProcessServer, ServerImage } from '../runner/in-process.js'
 
 /**
- * All clusters of an in-process lab at one time, in memory. `image` has the data, from the server that has all of it: the
- * single server or the active node.
+ * The images of all clusters of an in-process lab at one time, in memory. `image` is from the server that has all data
+ * of its cluster: the single server or the active node.
  */
-export type Moment = readonly {
+export type LabImages = readonly {
   readonly image: ServerImage
   readonly servers: ReadonlyMap<InProcessServer, ServerState>
 }[]
 
-/** Whether a server serves requests, is sealed, or is stopped. */
 type ServerState = 'open' | 'sealed' | 'stopped'
 
-/** Takes the images of all clusters. All of them stop writing before the first is read. */
-export const takeMoment = async (clusters: readonly (readonly InProcessServer[])[]): Promise<Moment> => {
-  const sources = clusters.map((servers) => ({ servers, holder: holderOf(servers) }))
+/** Takes the images of all clusters. All clusters stop writing before the first image is read. */
+export const takeImages = async (clusters: readonly (readonly InProcessServer[])[]): Promise<LabImages> => {
+  const sources = clusters.map((servers) => ({ servers, source: requireSource(servers) }))
   try {
-    await Promise.all(sources.map(({ holder }) => holder.pauseForImage()))
+    await Promise.all(sources.map(({ source }) => source.pauseForImage()))
     return await Promise.all(
-      sources.map(async ({ servers, holder }) => ({
-        image: await holder.takeImage(),
+      sources.map(async ({ servers, source }) => ({
+        image: await source.takeImage(),
         servers: new Map(servers.map((server) => [server, stateOf(server)])),
       })),
     )
   } finally {
-    for (const { holder } of sources) holder.releaseFromImage()
+    for (const { source } of sources) source.releaseFromImage()
   }
 }
 
-/** Returns the server that has all data of its cluster, and that can load an image. */
-const holderOf = (servers: readonly InProcessServer[]): InProcessServer => {
+/** Returns the server that takes or loads the image of its cluster: the single server or the active node. */
+const requireSource = (servers: readonly InProcessServer[]): InProcessServer => {
   const found = servers.length > 1 ? servers.find(({ isActive }) => isActive) : servers[0]
   if (found) return found
   const { cluster } = servers[0] ?? { cluster: '' }
@@ -45,27 +44,27 @@ const stateOf = (server: InProcessServer): ServerState =>
   server.isRunning ? (server.isSealed ? 'sealed' : 'open') : 'stopped'
 
 /**
- * Loads the images into their clusters. All clusters stop before the first gets its data. A single server runs afterwards if
- * it ran in the image. A multi-node cluster must have an active node, from which the other running nodes copy the data.
- * Servers without known keys stay sealed. Primaries start before their secondaries, because a secondary retries a failed
- * connection only after a pause.
+ * Loads the images into their clusters. All clusters stop before the first loads its data. A single server runs
+ * afterwards if it ran when the image was taken. A multi-node cluster must have an active node, from which the other
+ * running nodes copy the data. Servers without known keys stay sealed. Primaries start before their secondaries,
+ * because a secondary retries a failed connection only after a pause.
  */
-export const loadMoment = async (moment: Moment): Promise<void> => {
-  const all = moment.map(({ image, servers }) => ({ image, servers, holder: holderOf([...servers.keys()]) }))
-  await Promise.all(all.map(({ holder, image }) => holder.stopForImage(image)))
-  for (const turn of [0, 1, 2]) {
-    const next = all.filter(({ image }) => turnOf(image) === turn)
-    await Promise.all(next.map(({ holder, image }) => holder.loadImage(image)))
+export const loadImages = async (images: LabImages): Promise<void> => {
+  const all = images.map(({ image, servers }) => ({ image, servers, source: requireSource([...servers.keys()]) }))
+  await Promise.all(all.map(({ source, image }) => source.stopForImage(image)))
+  for (const position of [0, 1, 2]) {
+    const next = all.filter(({ image }) => startOrderOf(image) === position)
+    await Promise.all(next.map(({ source, image }) => source.loadImage(image)))
   }
   for (const { servers, image } of all) for (const server of servers.keys()) server.behaveAs(image)
 }
 
-/** Seals or stops the nodes that were sealed or stopped in the image. Afterwards, one is active. */
-export const putToRest = async (
+/** Seals or stops the nodes that were sealed or stopped when the image was taken. Waits for an active node. */
+export const restoreStates = async (
   cluster: LabCluster,
-  then: ReadonlyMap<InProcessServer, ServerState>,
+  states: ReadonlyMap<InProcessServer, ServerState>,
 ): Promise<void> => {
-  for (const [server, state] of then) {
+  for (const [server, state] of states) {
     const node = cluster.nodes.find(({ name }) => name === server.name)
     if (state === 'sealed') await node?.seal()
     if (state === 'stopped') await node?.stop()
@@ -74,11 +73,11 @@ export const putToRest = async (
 }
 
 /** Returns the start position: primaries, then performance secondaries, which may be DR primaries, then DR secondaries. */
-const turnOf = ({ streams }: ServerImage): number => (streams.includes('dr') ? 2 : streams.length)
+const startOrderOf = ({ streams }: ServerImage): number => (streams.includes('dr') ? 2 : streams.length)
 
-/** Finds the first secondary that streamed in the image and does not stream now, with the reason. Undefined if all stream. */
-export const findUnreplicatedSince = async (moment: Moment): Promise<string | undefined> => {
-  const clusters = moment.map(({ image, servers }) => ({ image, servers: [...servers.keys()] }))
+/** Finds the first secondary that streamed when the images were taken but does not stream now, with the reason. */
+export const findUnreplicatedSince = async (images: LabImages): Promise<string | undefined> => {
+  const clusters = images.map(({ image, servers }) => ({ image, servers: [...servers.keys()] }))
   const active = clusters.flatMap(({ servers }) => servers.filter(({ isActive }) => isActive))
   const activeOf = (name: string | undefined) => active.find(({ cluster }) => cluster === name)
   const findMissing = async (secondary: InProcessServer | undefined, kind: Kind): Promise<string | undefined> => {
@@ -87,7 +86,7 @@ export const findUnreplicatedSince = async (moment: Moment): Promise<string | un
     if (!isStreaming(status)) return `it does not stream yet (${status.state}, ${status.connectionState})`
     const nodes = clusters.flatMap(({ servers }) => servers)
     const known = nodes.find(({ clusterAddress }) => clusterAddress === status.primaryAddress)
-    // Only the connection to a primary outside this lab is known.
+    // The lag behind a primary outside this lab is unknown.
     if (!known) return undefined
     const primary = activeOf(known.cluster)
     if (!primary) return 'none of the nodes of its primary is active'

@@ -38,14 +38,14 @@ import { topologyOf } from '../topology/catalogue.js'
 import { openCluster } from '../wiring/wire.js'
 
 export interface LoadOptions extends Omit<WaitOptions, 'clock'> {
-  /** Called before the data of a lab is replaced, with a description. Rejects to stop the command. */
+  /** Called before the data of a lab is replaced, with a description of the change. Rejects to stop the command. */
   readonly onErase?: ((what: string) => Promise<void>) | undefined
 }
 
 /**
- * Loads an image into the clusters of a lab whose servers all run. Validates the image first. All clusters stop before the
- * first gets new data, and resume unchanged if one cannot stop. With several nodes, one node gets the data and the other
- * nodes copy it. Resolves when all secondaries that streamed in the image stream again.
+ * Loads an image into the clusters of a lab whose servers all run. Validates the image first. All clusters stop before
+ * the first gets new data, and resume unchanged if one cannot stop. With several nodes, one node gets the data and the
+ * other nodes copy it. Resolves when all secondaries that streamed in the image stream again.
  */
 export const loadLabImage = async (
   lab: LabRecord,
@@ -62,8 +62,8 @@ export const loadLabImage = async (
     await withImageClients(receivers, async (all) => {
       await daemon.heal()
       await stopAll(all, given)
-      // Only now, because an image from an earlier command may still be in use.
-      for (const { name, dataDir } of receivers) offer(imageFile(directory, name), path.join(dataDir, IMAGE_IN))
+      // Linked after the stop: before, a server may still read the image of an earlier command.
+      for (const { name, dataDir } of receivers) linkImage(imageFile(directory, name), path.join(dataDir, IMAGE_IN))
       saveLab({ ...lab, isLoading: true })
       await Promise.all(all.map(({ post }) => post('load')))
     })
@@ -71,21 +71,21 @@ export const loadLabImage = async (
     await openAll(loaded, receivers, manifest, given)
     for (const fault of manifest.faults) await daemon.set(fault as FaultRequest)
     await waitForStreams(loaded, manifest, given)
-    const rested = await putToRest(loaded, manifest, options, host)
-    saveLab(rested)
-    return rested
+    const restored = await restoreProcessStates(loaded, manifest, options, host)
+    saveLab(restored)
+    return restored
   } finally {
     for (const { dataDir } of receivers) rmSync(path.join(dataDir, IMAGE_IN), { force: true })
   }
 }
 
-/** A cluster that takes or receives an image, and the requests about images to its server. */
+/** A cluster that takes or loads an image. `post` sends a request about images to its server. */
 export interface ImagedClient {
   readonly cluster: ClusterRecord
   post(step: string): Promise<Record<string, unknown>>
 }
 
-/** Runs work with clients without a token, which are closed afterwards in any case. */
+/** Runs work with API clients without a token. Closes the clients afterwards. */
 export const withImageClients = async <T>(
   clusters: readonly ClusterRecord[],
   work: (all: readonly ImagedClient[]) => Promise<T>,
@@ -105,7 +105,7 @@ const imagedOf = (manifest: Manifest, { name }: Pick<ClusterRecord, 'name'>): Im
   throw new LabError('conflict', `the snapshot has no cluster ${name}: it belongs to another lab`)
 }
 
-/** Retries while a cluster is changing its role, since it cannot be stopped then. */
+/** Stops all clusters, or none: resumes the others if one fails. Retries while a cluster is changing its role. */
 const stopAll = async (all: readonly ImagedClient[], { clock, timeoutMs, signal }: WaitOptions): Promise<void> => {
   const stop = ({ cluster, post }: ImagedClient) =>
     throughRestart(
@@ -119,7 +119,7 @@ const stopAll = async (all: readonly ImagedClient[], { clock, timeoutMs, signal 
 }
 
 /** Creates a hard link to the image for the server, which reads the link and then deletes it. */
-const offer = (from: string, to: string): void => {
+const linkImage = (from: string, to: string): void => {
   rmSync(to, { force: true })
   try {
     linkSync(from, to)
@@ -137,7 +137,7 @@ const withKeys = (lab: LabRecord, manifest: Manifest): LabRecord => {
   return { ...rest, state: 'running', clusters }
 }
 
-const isToRun = ({ process, isSealed }: ImagedServer): boolean => process === 'running' && !isSealed
+const wasServing = ({ process, isSealed }: ImagedServer): boolean => process === 'running' && !isSealed
 
 /** Unseals the servers that received the data first: the other nodes copy it from them, or join them. */
 const openAll = async (
@@ -154,16 +154,16 @@ const openAll = async (
     })
     await openNodes(lab, cluster, options)
   }
-  await Promise.all(lab.clusters.filter((cluster) => isToRun(imagedOf(manifest, cluster))).map(open))
+  await Promise.all(lab.clusters.filter((cluster) => wasServing(imagedOf(manifest, cluster))).map(open))
 }
 
-/** Waits for secondaries to stream, unless the image has faults or stopped servers, which can prevent streaming. */
+/** Waits until the secondaries that streamed stream again. Does not wait if the image has faults or stopped servers. */
 const waitForStreams = async (
   lab: LabRecord,
   manifest: Manifest,
   { clock, timeoutMs, signal }: WaitOptions,
 ): Promise<void> => {
-  if (manifest.faults.length > 0 || !manifest.clusters.every(isToRun)) return
+  if (manifest.faults.length > 0 || !manifest.clusters.every(wasServing)) return
   const { clusters } = await atActiveNodes(lab, clock)
   await Promise.all(
     clusters.map((cluster) =>
@@ -177,14 +177,14 @@ const waitForStreams = async (
   )
 }
 
-/** Seals or stops servers as in the image. Single servers are already sealed by the image. */
-const putToRest = async (
+/** Seals, suspends or stops servers as in the image. The image itself determines whether a single server is sealed. */
+const restoreProcessStates = async (
   lab: LabRecord,
   manifest: Manifest,
   { timeoutMs }: LoadOptions,
   host: LabHost,
 ): Promise<LabRecord> => {
-  let rested = lab
+  let restored = lab
   for (const { name, process, isSealed } of imagedServers(manifest.clusters)) {
     const { cluster, server } = findRecords(lab, name)
     if (isSealed && isNode(name)) await sealCluster(lab, { ...cluster, name, apiAddress: server.apiAddress })
@@ -192,20 +192,20 @@ const putToRest = async (
     if (!running) continue
     if (lab.isInProcess) await new LabDaemonClient(lab.keeper.socket).work(name, 'crash', timeoutMs)
     else host.servers.signal(running, process === 'paused' ? 'SIGSTOP' : 'SIGKILL')
-    if (process === 'stopped') rested = withProcess(rested, name, null)
+    if (process === 'stopped') restored = withProcess(restored, name, null)
   }
-  return rested
+  return restored
 }
 
-/** Whether a cluster has several servers, each with its data in an etcd of its own. */
+/** Whether each node of a cluster has its own etcd member, so that the nodes share no data directory. */
 export const isOfPeers = ({ nodes = [] }: ClusterRecord): boolean =>
   nodes.some(({ etcdPort }) => etcdPort !== undefined)
 
 /**
- * Returns the cluster at the server that has all of its data: the single server or the active node. Waits while a node is
- * becoming active. Rejects with LabError `conflict` if no node becomes active.
+ * Returns the cluster at the server that has all of its data: the single server or the active node. Waits while a node
+ * is becoming active. Rejects with LabError `conflict` if no node becomes active.
  */
-export const findHolder = async (cluster: ClusterRecord, clock: Clock): Promise<ClusterRecord> => {
+export const findSource = async (cluster: ClusterRecord, clock: Clock): Promise<ClusterRecord> => {
   if (!cluster.nodes) return cluster
   const { active } = await lookForActive(cluster, clock)
   const server = cluster.nodes.find(({ name }) => name === active?.name)
@@ -223,9 +223,9 @@ const at = (cluster: ClusterRecord, server: ServerRecord): ClusterRecord => ({
 })
 
 /**
- * Returns the cluster at the server that receives the image for all of its running servers. In a multi-node cluster, this is
- * the active node. If the nodes are new and have storage "raft", the first node receives the image before the other nodes
- * join. New nodes with shared data are initialized first, with temporary keys that the image replaces.
+ * Returns the cluster at the server that receives the image for all of its running servers. In a multi-node cluster,
+ * this is the active node. If the nodes are new and have storage "raft", the first node receives the image before the
+ * other nodes join. New nodes with shared data are initialized first, with temporary keys that the image replaces.
  */
 const makeReceiver = async (lab: LabRecord, cluster: ClusterRecord, options: WaitOptions): Promise<ClusterRecord> => {
   const servers = serversIn<ServerRecord>(cluster).map((server) => at(cluster, server))
@@ -243,5 +243,5 @@ const makeReceiver = async (lab: LabRecord, cluster: ClusterRecord, options: Wai
     await openCluster(cluster, { ...options, shares: 1, threshold: 1, plans })
     await waitForActive(cluster, options)
   }
-  return findHolder(cluster, options.clock)
+  return findSource(cluster, options.clock)
 }

@@ -55,11 +55,10 @@ const SERVER = {
   process: isOf('running', 'paused', 'stopped'),
   isSealed: (value: unknown): value is boolean => typeof value === 'boolean',
   ports: hasAll({ api: PORT, cluster: PORT }),
-  /** Its addresses as known to other servers. */
+  /** The addresses of the server that other servers may have stored. */
   formerly: hasAll({ api: ADDRESSES, cluster: ADDRESSES, hidden: ADDRESSES }),
 }
 const isServer = hasAll(SERVER)
-/** The state of a server. */
 export type ImagedServer = Checked<typeof isServer>
 
 const isCluster = hasAll({
@@ -67,16 +66,16 @@ const isCluster = hasAll({
   rootToken: isText,
   unsealKeys: isListOf(isText),
   threshold: isWhole(0, 255),
-  /** Its servers, if there are several. */
+  /** The nodes of a multi-node cluster. */
   nodes: isMaybe(isListOf(isServer)),
   /** Auto-unseal key in hex. */
   sealKey: isMaybe(isTextLike(/^[0-9a-f]{64}$/i)),
-  /** Kinds of replication in which it streamed from its primary. */
+  /** The kinds of replication in which the cluster streamed from its primary. */
   streams: isListOf(isOf(...KINDS)),
   sha256: isText,
   bytes: isWhole(0, Number.MAX_SAFE_INTEGER),
 })
-/** The server values describe the single server. In a multi-node cluster, one node was active. */
+/** The state of a cluster in an image. The fields of `SERVER` describe the single server or the active node. */
 export type ImagedCluster = Checked<typeof isCluster>
 
 /** Whether a value has the form of a manifest. `parseTopology` validates its topology. */
@@ -91,17 +90,14 @@ export const isManifest = hasAll({
   /** Time during which no cluster wrote, in milliseconds. */
   pausedMs: (value: unknown): value is number => typeof value === 'number',
   clusters: isListOf(isCluster),
-  /** Remaining durations are in `forMs`. */
+  /** The active faults. `forMs`: the remaining duration of a fault in milliseconds. */
   faults: isListOf(isFault),
 })
 
-/**
- * A lab at one time, as a directory with this manifest and an image of each cluster. It contains keys and tokens, so it is
- * readable by its owner only, or inside an encrypted file.
- */
+/** The description of a lab image. Contains keys and tokens, so only its owner may read it. */
 export type Manifest = Checked<typeof isManifest>
 
-/** The image of a lab. The directory has the manifest, and the data of each cluster. */
+/** The image of a lab: a directory with the manifest and an image of each cluster. */
 export interface LabImage {
   readonly directory: string
   readonly manifest: Manifest
@@ -131,7 +127,7 @@ export const imagedServers = (clusters: readonly ImagedCluster[]): readonly Imag
 export const sealKeyOf = ({ sealKeyFile }: ClusterRecord): string | undefined =>
   sealKeyFile === undefined ? undefined : readFileSync(sealKeyFile, 'utf8').trim()
 
-/** Returns the addresses at which other servers know a server, and the addresses that they must not reach. */
+/** Returns the addresses that other servers use for a server. `hidden`: its own addresses behind a load balancer. */
 export const formerlyOf = ({ balancer }: Pick<ClusterRecord, 'balancer'>, server: ServerRecord): Formerly => {
   const { ports, formerly } = server
   const at = (port: number | undefined): string[] => (port === undefined ? [] : [`127.0.0.1:${port}`])

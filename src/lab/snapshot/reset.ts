@@ -45,7 +45,7 @@ export const resetLab = async (name: string, options: LoadOptions, host: LabHost
   return manifest
 }
 
-/** Loads an image into an existing lab. It becomes the start image of the lab. */
+/** Loads an image into an existing lab. The image becomes the start image of the lab, which `resetLab` restores. */
 export const loadOver = async (name: string, image: LabImage, options: LoadOptions, host: LabHost): Promise<void> => {
   const lab = requireLab(name)
   requireFit(lab, image.manifest)
@@ -54,10 +54,10 @@ export const loadOver = async (name: string, image: LabImage, options: LoadOptio
   cpSync(image.directory, startDirectory(lab), { recursive: true })
 }
 
-/** Rejects an image whose addresses or seal keys differ from the running servers, because it requires a new lab. */
+/** Throws if the addresses or seal keys of an image differ from those of the lab: the image then requires a new lab. */
 const requireFit = (lab: LabRecord, { clusters, createdAt }: Manifest): void => {
   const isSame = clusters.length === lab.clusters.length && lab.clusters.every((cluster) => fits(cluster, clusters))
-  // Peer nodes know only the nodes of their own lab.
+  // Nodes with their own etcd members accept only the etcd members of their own lab.
   const isOther = lab.clusters.some(isOfPeers) && lab.createdAt !== createdAt
   if (isSame && !isOther) return
   const text = `the lab "${lab.name}" differs from the lab of the snapshot in its clusters, addresses or keys`
@@ -82,8 +82,8 @@ const fits = (cluster: ClusterRecord, clusters: readonly ImagedCluster[]): boole
 }
 
 /**
- * Loads an image into an existing lab. First restarts stopped and suspended servers; a single server starts with an empty
- * directory. Also restarts nodes that were removed from their cluster, because they can join only with an empty directory.
+ * Loads an image into an existing lab. First restarts stopped and suspended servers, single servers without their old
+ * data. Also restarts nodes that were removed from their cluster, with an empty directory, so that they can join.
  */
 const loadInto = async (
   name: string,
@@ -112,7 +112,7 @@ const withAllRunning = async (stale: LabRecord, options: LoadOptions, host: LabH
     serversIn<ServerRecord>(cluster).map((server) => ({ cluster, server, found: findServer(lab, server, host) })),
   )
   const launch = async ({ cluster, server }: (typeof servers)[number], isEmpty: boolean) => {
-    // With its old data, the server would replicate before it gets the new data.
+    // With its old data, the server would start to replicate before it loads the image.
     if (isEmpty) rmSync(server.dataDir, { recursive: true, force: true })
     const { process } = await launchCluster(lab, server, host, { timeoutMs })
     lab = withProcess(lab, server.name, process)
@@ -139,6 +139,7 @@ const end = async (processes: readonly ProcessFacts[], { servers }: LabHost): Pr
   await servers.stop(processes, { graceMs: 0 })
 }
 
+/** The status of `sys/health` of a node that was removed from its cluster. */
 const REMOVED_STATUS = 530
 
 const isRemoved = ({ cluster, server }: { readonly cluster: ClusterRecord; readonly server: ServerRecord }) =>

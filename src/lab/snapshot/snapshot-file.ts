@@ -18,14 +18,14 @@ import {
 import { LabError } from '../model/lab-error.js'
 import { makeDirectories } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
-import { keyPath, listSnapshots, SNAPSHOT_SUFFIX, snapshotPath, snapshotsDirectory } from './kept.js'
+import { keyPath, listSnapshots, SNAPSHOT_SUFFIX, snapshotPath, snapshotsDirectory } from './stored.js'
 import { serversOf } from '../model/topology.js'
 import { parseTopology, topologyDocument } from '../topology/parse.js'
 import { imagedServers, imageFile, isManifest, type Manifest, readManifest, writeManifest } from './manifest.js'
 
 /**
- * The unencrypted header of a snapshot file. The keys and data of the lab are encrypted with a key in a separate file,
- * readable by its owner only. Without that key, only names can be read.
+ * The unencrypted header of a snapshot file. The keys and data of the lab are encrypted. The decryption key is in a
+ * separate file, which only its owner can read.
  */
 interface SnapshotHeader {
   readonly format: 'understudy-lab-snapshot'
@@ -39,10 +39,10 @@ interface SnapshotHeader {
 }
 
 const VERSION = 1
-/** Maximum size of a buffer in Node.js 20. */
+/** Maximum size of a snapshot, which is read into one buffer: the limit of buffers in Node.js 20. */
 const FILE_BYTES_MAX = 2 ** 31
 
-/** Returns a directory for unpacking snapshots. */
+/** Returns the directory into which this process unpacks snapshots. */
 export const openingDirectory = (host: Pick<LabHost, 'me' | 'table'>): string => {
   makeDirectories(snapshotsDirectory())
   return workDirectory(snapshotsDirectory(), host)
@@ -58,8 +58,8 @@ const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table
 }
 
 /**
- * Checks before a lab is paused that no snapshot has this name and that the directory is writable. Returns a directory for
- * incomplete files, which the caller must delete.
+ * Checks that a snapshot can be written to a file, before the lab is paused: the name is valid and unused, and the
+ * directory is writable. Returns a directory for incomplete files, which the caller must delete.
  */
 export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabHost, 'me' | 'table'>): string => {
   if (!file.endsWith(SNAPSHOT_SUFFIX))
@@ -76,7 +76,7 @@ export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabH
   }
 }
 
-/** Packs an image on the same disk. Writes the key before the file, and the file atomically. */
+/** Packs an image into a snapshot file on the same disk. Writes the key before the file, both atomically. */
 export const packSnapshot = async (directory: string, file: string, signal?: AbortSignal): Promise<void> => {
   const manifest = readManifest(directory)
   const key = createSystemRandom().bytes(SEAL_KEY_BYTES)
@@ -109,7 +109,7 @@ const packed = (bytes: Buffer): readonly Buffer[] => {
   return [length, bytes]
 }
 
-/** Reads the header of a snapshot file. Throws if it is not a snapshot, or of another version. */
+/** Reads the header of a snapshot file. Rejects if the file is not a snapshot of this format version. */
 export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> => {
   const found = statSync(file, { throwIfNoEntry: false })
   if (!found) throw missing(file)
@@ -117,7 +117,7 @@ export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> 
   if (found.size > FILE_BYTES_MAX)
     throw new LabError('usage', `${file} is too large: the limit is ${FILE_BYTES_MAX} bytes`)
   const header = (await readSealedHeader(file).catch((error: unknown) => {
-    throw explain(error, file)
+    throw toUsageError(error, file)
   })) as Partial<SnapshotHeader>
   const { lab, topology, savedAt, keyId, clusters } = header
   const texts = [lab, topology, savedAt, keyId, ...(Array.isArray(clusters) ? clusters : [undefined])]
@@ -133,12 +133,12 @@ export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> 
   return header as SnapshotHeader
 }
 
-/** Removes a snapshot and its key. Checks the header of an explicitly named file first. */
+/** Removes a snapshot and its key. Elsewhere than among stored snapshots, the file must have a valid header. */
 export const removeSnapshot = async (nameOrFile: string): Promise<string> => {
   const file = snapshotPath(nameOrFile)
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw missing(file)
-  const isKept = path.dirname(file) === snapshotsDirectory() && file.endsWith(SNAPSHOT_SUFFIX)
-  if (!isKept) await readSnapshotHeader(file)
+  const isStored = path.dirname(file) === snapshotsDirectory() && file.endsWith(SNAPSHOT_SUFFIX)
+  if (!isStored) await readSnapshotHeader(file)
   rmSync(file)
   rmSync(keyPath(file), { force: true })
   return file
@@ -152,8 +152,8 @@ const missing = (file: string): LabError => {
 }
 
 /**
- * Validates the topology like that of a user's file. A snapshot is untrusted input, since its key accompanies it, and its
- * names and settings become file names and server settings.
+ * Validates a manifest, with its topology as strictly as a topology file of a user. A snapshot is untrusted input:
+ * whoever made it also made its key. Its names and settings become file names and server settings.
  */
 const validated = (manifest: unknown, file: string): Manifest => {
   if (!isManifest(manifest)) throw damaged(file, 'its manifest is invalid')
@@ -190,14 +190,11 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
     return manifest
   } catch (error) {
     rmSync(directory, { recursive: true, force: true })
-    throw explain(error, file)
+    throw toUsageError(error, file)
   }
 }
 
-/**
- * Reads a complete snapshot without storing it. Rejects if it was truncated or changed. Without its key, detects only some
- * truncations.
- */
+/** Rejects if a snapshot was truncated or changed. Without the key, detects only some truncations. */
 export const checkSnapshot = async (file: string): Promise<'whole' | 'its key is missing'> => {
   const header = await readSnapshotHeader(file)
   try {
@@ -208,7 +205,7 @@ export const checkSnapshot = async (file: string): Promise<'whole' | 'its key is
     unpacked(await openSealedFile(file, readKey(file, header)), file)
     return 'whole'
   } catch (error) {
-    throw explain(error, file)
+    throw toUsageError(error, file)
   }
 }
 
@@ -238,8 +235,8 @@ const FAULTS = {
   wrong: 'is damaged: its content was changed',
 } as const
 
-/** Returns the error to throw for a file that another user provided, with the name of the file. */
-const explain = (error: unknown, file: string): unknown => {
+/** Converts an error about the content of a file to a LabError `usage`. Returns other errors unchanged. */
+const toUsageError = (error: unknown, file: string): unknown => {
   if (error instanceof SealedFileError) return new LabError('usage', `${file} ${FAULTS[error.fault]}`, { cause: error })
   if (error instanceof Error && error.name === 'LogicalError')
     return new LabError('usage', error.message, { cause: error })

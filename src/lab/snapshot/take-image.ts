@@ -13,7 +13,7 @@ import { askStatuses } from '../requests/replication.js'
 import type { ReplicationStatus } from '../requests/replication-status.js'
 import { topologyOf } from '../topology/catalogue.js'
 import { waitFor } from '../requests/wait.js'
-import { findHolder, type ImagedClient, withImageClients } from './load-image.js'
+import { findSource, type ImagedClient, withImageClients } from './load-image.js'
 import {
   formerlyOf,
   type ImagedCluster,
@@ -26,12 +26,12 @@ import {
 import { claimLab } from '../processes/claim.js'
 import { requireLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
-import { snapshotPath } from './kept.js'
+import { snapshotPath } from './stored.js'
 import { openingDirectory, packSnapshot, prepareSnapshot, unpackSnapshot } from './snapshot-file.js'
 
 const PAUSE_WAIT_MS = 5000
 
-/** Captures every cluster at one time: all stop writing before the first is read. Empties the directory first. */
+/** Writes the image of a lab into an emptied directory. All clusters stop writing before the first is read. */
 export const takeLabImage = async (
   lab: LabRecord,
   directory: string,
@@ -78,20 +78,20 @@ export const takeLabImage = async (
   return manifest
 }
 
-/** Returns the states of the servers, and the cluster at the server that has its data. */
+/** Returns the states of a cluster's servers, and the cluster at the server that has all of its data. */
 const stateOf = async (
   lab: LabRecord,
   cluster: ClusterRecord,
   host: LabHost,
 ): Promise<Pick<ImagedCluster, 'process' | 'nodes'> & { readonly cluster: ClusterRecord }> => {
   if (!cluster.nodes) return { cluster, process: processOf(lab, cluster, host) }
-  const holder = await findHolder(cluster, host.clock)
+  const source = await findSource(cluster, host.clock)
   const nodes = cluster.nodes.map(async (server) => {
     const process = processOf(lab, server, host)
     const isSealed = process === 'running' && (await withAnonymousClient({ ...cluster, ...server }, isSealedAt))
     return { name: server.name, process, isSealed, ports: server.ports, formerly: formerlyOf(cluster, server) }
   })
-  return { cluster: holder, process: 'running', nodes: await Promise.all(nodes) }
+  return { cluster: source, process: 'running', nodes: await Promise.all(nodes) }
 }
 
 const isSealedAt = async (client: ApiClient): Promise<boolean> => (await client.read('sys/seal-status')).sealed === true
@@ -104,7 +104,7 @@ const processOf = (lab: LabRecord, server: ServerRecord, host: LabHost): ImagedC
 const rolesOf = async (client: ApiClient): Promise<Pick<ImagedCluster, 'isSealed' | 'streams'>> => {
   if (await isSealedAt(client)) return { isSealed: true, streams: [] }
   const statuses = await askStatuses(client)
-  // Independent of the connection, unlike `isStreaming`.
+  // Unlike `isStreaming`, also true while the secondary is disconnected.
   const isInStream = ({ mode, state }: ReplicationStatus) => mode === 'secondary' && state === 'stream-wals'
   return { isSealed: false, streams: KINDS.filter((kind) => isInStream(statuses[kind])) }
 }
@@ -145,18 +145,18 @@ const moveFile = (from: string, to: string): void => {
   }
 }
 
-/** Returns the active faults. Empty without a lab daemon: all links are down then, which is not an injected fault. */
+/** Returns the active faults. Empty if the lab daemon does not respond: all links are down then, but not by a fault. */
 const faultsOf = async ({ keeper }: LabRecord, { clock }: LabHost): Promise<Manifest['faults']> => {
   const active = await new LabDaemonClient(keeper.socket).list().catch(() => [])
-  return active.map(({ id: _, untilMs, ...wish }) => ({
-    ...wish,
+  return active.map(({ id: _, untilMs, ...fault }) => ({
+    ...fault,
     ...(untilMs === undefined ? {} : { forMs: Math.max(1, untilMs - clock.now()) }),
   }))
 }
 
 /**
- * Saves the current state of a lab, under a name or in a file. `isForced`: replaces an existing snapshot. `pausedMs`: the
- * time for which writes waited.
+ * Saves the current state of a lab, under a name or in a file. `isForced`: replaces an existing snapshot. `pausedMs`:
+ * the time for which writes waited.
  */
 export const saveSnapshot = async (
   name: string,

@@ -16,7 +16,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { createProcessTable } from '../../../src/lab/model/process-table.js'
 import { imageFile, type Manifest, readManifest, writeManifest } from '../../../src/lab/snapshot/manifest.js'
-import { keyPath } from '../../../src/lab/snapshot/kept.js'
+import { keyPath } from '../../../src/lab/snapshot/stored.js'
 import {
   checkSnapshot,
   packSnapshot,

@@ -3,14 +3,14 @@ import { openLab } from '../../live/open-lab.js'
 import { commandIn, requireAnyLab } from '../../model/lab-directory.js'
 import { LabError } from '../../model/lab-error.js'
 import type { LabHost } from '../../processes/lab-host.js'
-import { listSnapshots } from '../../snapshot/kept.js'
+import { listSnapshots } from '../../snapshot/stored.js'
 import type { PageAction, PageChoices, PagePlan } from '../page-facts.js'
 import type { PageLine, PageJob } from '../page-job.js'
 import { ACTIONS, planSteps } from './actions.js'
 import { drillsFor } from './drill-job.js'
 import { LABS } from './lab-action.js'
 
-/** Maximum number of concurrent actions, more than users need. */
+/** Maximum number of concurrent actions. Limits the load that a page can cause. */
 const RUNNING_MAX = 8
 
 const LINES_MAX = 100
@@ -23,8 +23,8 @@ interface Running {
 }
 
 /**
- * Runs the actions that users request on the page. The actions continue if the page is closed, and all viewers see their
- * progress. The caller must dispose of the runner, which stops drills and waits for other actions.
+ * Runs the actions that users request on the page. Actions continue if the page is closed, and all viewers see their
+ * progress. The caller must dispose of the runner: this stops drills, and waits for other actions.
  */
 export class JobRunner implements AsyncDisposable {
   readonly #name: string
@@ -54,6 +54,7 @@ export class JobRunner implements AsyncDisposable {
     return { token: await lab.rootToken(cluster) }
   }
 
+  /** Returns the drills and snapshots from which the user can choose. */
   async choices(): Promise<PageChoices> {
     await using lab = openLab(this.#name, this.#host)
     return { drills: drillsFor(lab), snapshots: listSnapshots() }
@@ -77,17 +78,20 @@ export class JobRunner implements AsyncDisposable {
       drill: null,
     }
     this.#emit(begun)
-    const done = this.#do(action, begun, stop.signal).finally(() => this.#running.delete(id))
+    const done = this.#run(action, begun, stop.signal).finally(() => this.#running.delete(id))
     this.#running.set(id, { action, stop, done })
     return begun
   }
 
-  /** Throws a usage error if no action has this number, or it cannot be stopped. */
+  /** Stops an action. Throws LabError `usage` if there is no such running action, or if it cannot be stopped. */
   stop(id: number): void {
     const running = this.#running.get(id)
     if (!running) throw new LabError('usage', `there is no running action ${id}`)
     if (!ACTIONS[running.action.verb].canBeStopped)
-      throw new LabError('usage', 'this action cannot be stopped: the lab would stay in an intermediate state')
+      throw new LabError(
+        'usage',
+        'this action cannot be stopped, because the lab would stay in an intermediate state: wait until it ends',
+      )
     running.stop.abort()
   }
 
@@ -112,13 +116,13 @@ export class JobRunner implements AsyncDisposable {
 
   #requireIdle(action: PageAction): void {
     const { isAlone, title } = ACTIONS[action.verb]
-    const isInTheWay = ({ action: other }: Running) =>
+    const isConflicting = ({ action: other }: Running) =>
       (isAlone && ACTIONS[other.verb].isAlone) || ACTIONS[other.verb].title(other) === title(action)
-    if ([...this.#running.values()].some(isInTheWay) || this.#running.size >= RUNNING_MAX)
+    if ([...this.#running.values()].some(isConflicting) || this.#running.size >= RUNNING_MAX)
       throw new LabError('conflict', `wait for running actions: ${this.unfinished.join('; ')}`)
   }
 
-  async #do(action: PageAction, begun: PageJob, signal: AbortSignal): Promise<void> {
+  async #run(action: PageAction, begun: PageJob, signal: AbortSignal): Promise<void> {
     const { clock } = this.#host
     const startedMs = clock.monotonic()
     let work = begun

@@ -6,10 +6,8 @@ import { LAB_NAME, stateDirectory } from '../model/state-directory.js'
 
 export const SNAPSHOT_SUFFIX = '.snapshot'
 
-/** Returns the directory of named snapshots. */
 export const snapshotsDirectory = (): string => path.join(stateDirectory(), 'snapshots')
 
-/** Returns the names of stored snapshots. */
 export const listSnapshots = (): string[] =>
   attempt(() =>
     readdirSync(snapshotsDirectory())
@@ -18,11 +16,12 @@ export const listSnapshots = (): string[] =>
       .sort(),
   ) ?? []
 
-/** Returns the path of a snapshot: a file if it has a slash or ends in `.snapshot`, else a stored name. */
+/** Returns the path of a snapshot: the text itself with a slash or the suffix `.snapshot`, else a stored name. */
 export const snapshotPath = (nameOrFile: string): string => {
   if (/[/\\]/.test(nameOrFile) || nameOrFile.endsWith(SNAPSHOT_SUFFIX)) return path.resolve(nameOrFile)
   if (LAB_NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SNAPSHOT_SUFFIX}`)
   throw new LabError('usage', `"${nameOrFile}" is not a valid snapshot name: use letters, digits, "_", "." and "-"`)
 }
 
+/** Returns the path of the key that decrypts a snapshot. */
 export const keyPath = (file: string): string => `${file}.key`
