@@ -11,7 +11,7 @@ export interface Finding {
   readonly name: string
   readonly verdict: 'ok' | 'warning' | 'failed'
   readonly text: string
-  /** Advice. Empty if no action is needed. */
+  /** The action that fixes the finding. Empty if no action is needed. */
   readonly fix: string
 }
 
@@ -25,7 +25,7 @@ const PORTS_PER_CLUSTER = 10
 const FREE_BYTES_MIN = 256 * 1024 * 1024
 const FREE_BYTES_GOOD = 2 * 1024 * 1024 * 1024
 const OPEN_FILES_GOOD = 1024
-/** Memory of a server with little data, including the memory for one large request. */
+/** Memory of the server of one cluster with little data, including one large request. */
 const BYTES_PER_CLUSTER = 128 * 1024 * 1024
 const STALE_MS = 7 * 86_400_000
 const CERTIFICATE_START_MS = Date.UTC(2024, 0, 1)
@@ -39,8 +39,8 @@ const ok = (text: string): Result => ({ verdict: 'ok', text, fix: '' })
 const failed = (text: string, fix: string): Result => ({ verdict: 'failed', text, fix })
 const warning = (text: string, fix: string): Result => ({ verdict: 'warning', text, fix })
 
-/** Describes which labs use the ports. A running lab of this user is expected, and is not a problem. */
-const describeHeld = (held: ReadonlyMap<number, string>, ports: readonly number[]): string => {
+/** Describes the ports that running labs of this user hold. They are not a problem: the user knows the lab. */
+const describeLabPorts = (held: ReadonlyMap<number, string>, ports: readonly number[]): string => {
   const own = ports.filter((port) => held.has(port))
   const names = [...new Set(own.map((port) => held.get(port)))].map((name) => `"${name}"`)
   return `${own.join(', ')} are used by the running lab ${names.join(' and ')}`
@@ -56,7 +56,7 @@ const checkDirectory =
       : failed(`${directory} is not writable: ${problem}`, `set ${variable} to a writable directory`)
   }
 
-/** State of a lab -> the command that fixes it. */
+/** The commands that fix a lab, by its state. */
 const FIXES: Partial<Record<LabListing['state'], (name: string) => string>> = {
   incomplete: (name) => `"understudy down ${name}"`,
   damaged: (name) => `"understudy down ${name}"`,
@@ -85,7 +85,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     const held = machine.findLabPorts()
     const free = ports.filter((_, index) => areFree[index])
     const taken = ports.filter((port) => !free.includes(port) && !held.has(port))
-    if (taken.length === 0 && free.length < ports.length) return ok(describeHeld(held, ports))
+    if (taken.length === 0 && free.length < ports.length) return ok(describeLabPorts(held, ports))
     return taken.length === 0
       ? ok(`${ports.join(', ')} are free for "${topology.name}"`)
       : failed(`${taken.join(', ')} are in use`, 'use --ports random, or another --port-base')
@@ -121,7 +121,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     return version === undefined
       ? warning(
           'etcd is not in PATH',
-          'required only for clusters with several nodes, unless they run in one process: install it (Debian package: etcd-server)',
+          'required only for clusters with several nodes in separate processes: install etcd (Debian package: etcd-server)',
         )
       : ok(`version ${version}`)
   },
@@ -168,13 +168,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
   /** Reports directories that killed processes left behind. */
   leftovers: ({ machine }) => {
     const left = machine.findLeftDirectories()
-    if (left.length === 0) return ok('no temporary directory of an ended process')
+    if (left.length === 0) return ok('no temporary directories of ended processes')
     const words = left.map((path) => shellWord(path)).join(' ')
     return warning(`${left.join(', ')}: left by an ended process`, `run "rm -r ${words}"`)
   },
 }
 
-/** Checks everything that a lab of this topology needs from this machine, in a fixed order. */
+/** Runs all checks for a lab of this topology in order. */
 export const examine = async (options: DoctorOptions): Promise<Finding[]> => {
   const findings: Finding[] = []
   for (const [name, check] of Object.entries(CHECKS))

@@ -27,8 +27,9 @@ const outputOf = (program: string, args: readonly string[]): Promise<string | un
 export const thisMachine = () => ({
   /** For example, `20.11.1`. */
   nodeVersion: process.versions.node as string,
-  /** The directory of lab data and lab records. */
+  /** The parent of the data directories of labs. */
   temporaryDirectory: tmpdir(),
+  /** The parent of the records of labs. */
   stateDirectory: labsDirectory(),
   clock: systemClock,
   /** Rejects with the reason if the storage engine does not work on this machine. */
@@ -80,22 +81,20 @@ export const thisMachine = () => ({
 
 export type Machine = ReturnType<typeof thisMachine>
 
-/** Returns the nearest existing ancestor of a directory, in which the directory would be created. */
+/** Returns the directory, or its nearest existing ancestor if the directory does not exist. */
 const nearestExisting = (directory: string): string =>
   existsSync(directory) ? directory : nearestExisting(path.dirname(directory))
 
-const OF_A_LAB = /^-config=(.*\/labs\/[^/]+\/(?:[A-Z]\d*\/server|keeper)-[0-9a-f]+\.json)$/
+/** The argument that a server or a lab daemon gets from its lab, with the configuration file. */
+const CONFIG_ARGUMENT = /^-config=(.*\/labs\/[^/]+\/(?:[A-Z]\d*\/server|keeper)-[0-9a-f]+\.json)$/
 
-/**
- * Returns the servers and lab daemons whose lab directory no longer exists, so no lab lists them. Requires `/proc`: finds none on
- * systems without it.
- */
+/** Returns servers and lab daemons whose lab directory no longer exists: no command lists them. Requires `/proc`. */
 const findOrphans = () => {
   const pids = existsSync('/proc/self') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
   return pids.flatMap((pid) => {
     const [configFile] = readIfThere(`/proc/${pid}/cmdline`)
       .split('\0')
-      .flatMap((argument) => OF_A_LAB.exec(argument)?.[1] ?? [])
+      .flatMap((argument) => CONFIG_ARGUMENT.exec(argument)?.[1] ?? [])
     return configFile === undefined || existsSync(configFile) ? [] : [{ pid: Number(pid), configFile }]
   })
 }

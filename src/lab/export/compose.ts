@@ -19,7 +19,7 @@ import {
   headlineOf,
   hostOf,
   PEER_STEP,
-  refuseHosts,
+  requireHosts,
   schemeOf,
   serversOfExport,
   TOPOLOGY_IN_CONTAINER,
@@ -31,13 +31,13 @@ import { planOf, type Topology } from '../model/topology.js'
 /** The address of a server for the other servers, and its port on the machine. */
 interface ComposeServer extends ExportedServer {
   readonly service: string
-  /** Undefined if all containers share one network. */
+  /** The address of the machine. Undefined if all containers run on one machine. */
   readonly host: string | undefined
   /** The address of its API for the other containers. */
   readonly api: string
   readonly isTls: boolean
   readonly isAutoSealed: boolean
-  /** True if the server mounts the secrets: its own, or the CA certificate of the TLS API that unwraps activation tokens. */
+  /** Whether the server needs the volume of secrets: its own, or the CA of the API that unwraps its token. */
   readonly hasSecrets: boolean
 }
 
@@ -45,9 +45,9 @@ interface ComposeServer extends ExportedServer {
 interface Machine extends ExportSource {
   readonly image: string
   readonly own: readonly ComposeServer[]
-  /** Includes the servers on other machines. */
+  /** All servers, including those on other machines. */
   readonly places: readonly ComposeServer[]
-  /** Whether this machine wires all servers. */
+  /** Whether this machine initializes and joins the servers of all machines. */
   readonly isWiring: boolean
   readonly hasSecrets: boolean
   /** Whether the links between the servers go through a lab daemon. */
@@ -58,10 +58,10 @@ type Service = Readonly<Record<string, unknown>>
 
 const SECRETS = 'secrets'
 
-/** The volume of secrets, mounted read-only. */
+/** The mount of the volume of secrets, read-only. */
 const READ_SECRETS = `${SECRETS}:${SECRETS_IN_CONTAINER}:ro`
 
-/** Timeout of `wire` with several machines. Operators start the machines one after the other. */
+/** Timeout of `wire` with several machines, because operators may start them one after the other. */
 const HOSTS_TIMEOUT = '30m'
 
 interface ComposeOptions {
@@ -71,18 +71,19 @@ interface ComposeOptions {
 }
 
 /**
- * Exports a topology as compose files, with one service per server and the service `wire`. `wire` initializes, unseals and
- * joins the servers, stores the keys in a volume, and exits with status 0. It runs with every `up` to unseal restarted
- * servers. With several machines, each machine has a directory, and the machine of the first cluster wires all servers.
- * `hosts`: maps each cluster to the address at which other machines reach its machine. Absent for a single machine.
- * `hasLinks`: adds the service `links`, a lab daemon. The connections between the servers then go through its proxies.
+ * Exports a topology as compose files, with one service per server and the service `wire`. `wire` initializes, unseals
+ * and joins the servers, stores the keys in a volume, and exits with status 0. It runs with every `up` to unseal
+ * restarted servers. With several machines, each machine has a directory, and the machine of the first cluster wires
+ * all servers. `hosts`: maps each cluster to the address at which other machines reach its machine. Absent for a single
+ * machine. `hasLinks`: adds the service `links`, a lab daemon. The connections between the servers then go through its
+ * proxies.
  */
 export const exportCompose = (
   source: ExportSource,
   { image, hosts, hasLinks = true }: ComposeOptions,
 ): ExportedFile[] => {
   const { topology, fileText } = source
-  if (hosts) refuseHosts(source, hosts)
+  if (hosts) requireHosts(source, hosts)
   const places = serversOfExport(topology).map((server) =>
     composeServerOf(topology, server, hosts && hostOf(hosts, server)),
   )
@@ -173,7 +174,7 @@ const serverOf = (place: ComposeServer, { topology, places, image, hasLinks }: M
   }
 }
 
-/** Returns a service that creates secrets and exits before the servers start. It is idempotent and runs with every `up`. */
+/** Returns the service that creates missing secrets and exits. It runs with every `up`, before the servers start. */
 const secretsOf = ({ own, image }: Machine): Service => {
   const tls = own.filter(({ isTls }) => isTls).map(({ service }) => service)
   const sealed = [...new Set(own.filter(({ isAutoSealed }) => isAutoSealed).map(({ cluster }) => cluster))]

@@ -29,13 +29,13 @@ const UNPRIVILEGED = {
   seccompProfile: { type: 'RuntimeDefault' as const },
 }
 
-/** Returns the template of pods without privileges. */
+/** Returns a pod template without privileges. */
 export const podOf = (labels: Record<string, string>, { restartPolicy, ...spec }: PodSpec): PodTemplateSpec => ({
   metadata: { labels },
   spec: { ...(restartPolicy && { restartPolicy }), securityContext: UNPRIVILEGED, ...spec },
 })
 
-/** Returns a function that creates the API version, kind and metadata of an object of one cluster, or of all clusters. */
+/** Returns a function that creates the head of an object. `cluster`: absent if all clusters share the object. */
 export const headsOf =
   ({ prefix, namespace }: KubernetesOptions, cluster?: string) =>
   <const V extends string, const K extends string>(apiVersion: V, kind: K, name: string) => ({
@@ -53,14 +53,12 @@ export const labelsOf = (prefix: string, cluster?: string): Record<string, strin
 /** The Secret with the certificates and their key. */
 export const tlsSecretOf = (prefix: string): string => `${prefix}-tls`
 
-/** The directory of certificates in a container, its CA, and its mount. */
+/** The directory of certificates in a container. */
 const TLS_DIRECTORY = '/vault/tls'
 export const CA_FILE = labTlsFiles(TLS_DIRECTORY).caFile
 export const TLS_MOUNT = { name: 'tls', mountPath: TLS_DIRECTORY, readOnly: true }
 
-/**
- * Returns the DNS names of a cluster's servers: the pods of its StatefulSet in the headless Service, or the Service alone.
- */
+/** Returns the DNS names of a cluster's servers: those of its pods, or of its Service for a single server. */
 export const hostsOf = (topology: Topology, prefix: string, cluster: string): string[] => {
   const service = serviceOf(prefix, cluster)
   const servers = serversOf(topology, cluster)
@@ -71,6 +69,7 @@ export const serviceOf = (prefix: string, cluster: string): string => `${prefix}
 
 const SEAL_KEY = 'SEAL_KEY'
 
+/** Returns the configuration, the Services and the StatefulSet of one cluster. */
 export const clusterObjects = (
   name: string,
   { topology }: ExportSource,
@@ -97,7 +96,7 @@ export const clusterObjects = (
     { ...headed('v1', 'ConfigMap', service), data: { 'server.hcl': configText(topology, name, place) } },
     {
       ...headed('v1', 'Service', service),
-      // Other clusters must reach the server in every role, and before it has a role.
+      // Other clusters must reach the server before it is ready, for example as a DR secondary or without a role.
       spec: { clusterIP: 'None', publishNotReadyAddresses: true, selector, ports: [apiPort, clusterPort] },
     },
     { ...headed('v1', 'Service', `${service}-active`), spec: { selector, ports: [apiPort] } },
@@ -106,7 +105,7 @@ export const clusterObjects = (
       spec: {
         serviceName: service,
         replicas,
-        // No node is ready before a majority of nodes runs.
+        // A node is ready only when a majority of the nodes runs, so the nodes must start together.
         ...(replicas > 1 ? { podManagementPolicy: 'Parallel' } : {}),
         selector: { matchLabels: selector },
         template: podOf(selector, {
@@ -138,10 +137,10 @@ const READY_NODE = `${READY}?standbyok=true&perfstandbyok=true`
 /** Liveness: the server responds in any state. */
 const ALIVE = `${READY_NODE}&sealedcode=200&uninitcode=200&drsecondarycode=200`
 
-/** The group of the volumes is the group of the servers. Other users must not read keys. */
+/** File mode of mounted secrets: readable by the group of the servers, and by no other user. */
 const GROUP_READS = 0o440
 
-/** Replicas share one configuration, so each reads its pod name from the environment. */
+/** Returns the variables with the name and addresses of a pod, because replicas share one configuration file. */
 const podNames = (service: string, scheme: string): EnvVar[] => [
   { name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
   { name: 'VAULT_RAFT_NODE_ID', value: '$(POD)' },
@@ -149,7 +148,7 @@ const podNames = (service: string, scheme: string): EnvVar[] => [
   { name: 'VAULT_CLUSTER_ADDR', value: `https://$(POD).${service}:${CLUSTER_PORT}` },
 ]
 
-/** `names`: environment variables of a node in a cluster with several nodes. */
+/** Returns the container of a server. `names`: the variables of `podNames` in a multi-node cluster, otherwise empty. */
 const serverContainer = (
   cluster: string,
   { image, prefix }: KubernetesOptions,

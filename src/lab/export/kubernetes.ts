@@ -23,10 +23,10 @@ import {
 import { API_PORT, type ExportSource, hasTls, headlineOf, schemeOf } from './plan.js'
 
 /**
- * Exports a topology as Kubernetes objects. Each cluster has a StatefulSet with its configuration and a headless Service for
- * the other clusters. A second Service routes clients only to pods that serve them. The nodes of a cluster are replicas that
- * join one another. Since pods restart, servers unseal themselves with the key of their cluster from a Secret. Certificates
- * are in another Secret. A Job initializes and joins the clusters.
+ * Exports a topology as Kubernetes objects. Each cluster has a StatefulSet with its configuration and a headless
+ * Service for the other clusters. A second Service routes clients only to pods that serve them. The nodes of a cluster
+ * are replicas that join one another. Since pods restart, servers unseal themselves with the key of their cluster from
+ * a Secret. Certificates are in another Secret. A Job initializes and joins the clusters.
  */
 export const exportKubernetes = async (source: ExportSource, options: KubernetesOptions): Promise<string> => {
   const { stringify } = loadYaml()
@@ -51,7 +51,7 @@ export const exportKubernetes = async (source: ExportSource, options: Kubernetes
   return `${head}${texts.map((text) => `---\n${text}`).join('')}`
 }
 
-/** Returns the topology file with auto-unseal for all of its clusters. */
+/** Returns the topology file, changed to use auto-unseal in all clusters. */
 const autoSealed = ({ topology, fileText }: ExportSource): string => {
   const { parseDocument, isMap } = loadYaml()
   const document = parseDocument(fileText ?? topologyText(topology.name))
@@ -66,12 +66,12 @@ const sealKeys = ({ topology }: ExportSource, options: KubernetesOptions): Secre
   ...headsOf(options)('v1', 'Secret', `${options.prefix}-seal`),
   type: 'Opaque',
   data: Object.fromEntries(
-    // The value is the base64 text of the key, which a Secret encodes as base64 once more.
+    // The server reads the key as base64 text, and a Secret encodes each value as base64 once more.
     topology.clusters.map((name) => [name, encode(newSealKey(options.random).toString('base64'))]),
   ),
 })
 
-/** Creates a CA, and one certificate for all clusters with TLS that lists the names of their Services. */
+/** Creates a CA, and one certificate with the DNS names of all clusters that use TLS. */
 const certificates = async ({ topology }: ExportSource, options: KubernetesOptions): Promise<Secret[]> => {
   const { prefix, namespace, nowMs } = options
   const services = topology.clusters
@@ -93,8 +93,8 @@ const encode = (text: string): string => Buffer.from(text).toString('base64')
 const TOPOLOGY_DIRECTORY = '/vault/topology'
 
 /**
- * Returns the objects for the setup of the lab: a Job that joins the clusters once and stores the keys in a volume, and an
- * idle Deployment in which operators can run commands.
+ * Returns the objects for the setup of the lab: a Job that joins the clusters once and stores the keys in a volume, and
+ * an idle Deployment in which operators can run commands.
  */
 const wiringObjects = (
   source: ExportSource,
@@ -113,7 +113,7 @@ const wiringObjects = (
   const volumes = [
     { name: 'keys', persistentVolumeClaim: { claimName: `${prefix}-keys` } },
     { name: 'topology', configMap: { name: `${prefix}-topology` } },
-    // Only servers may read the private key of the certificates.
+    // Mounts the CA alone, because only servers may read the private key.
     ...(withTls
       ? [{ name: 'tls', secret: { secretName: tlsSecretOf(prefix), items: [{ key: 'ca.pem', path: 'ca.pem' }] } }]
       : []),

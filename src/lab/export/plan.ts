@@ -23,7 +23,7 @@ const NODE_STEP = 2
 /** Difference between a node's API port on the machine and the peer port of its etcd, for nodes on other machines. */
 export const PEER_STEP = 1000
 
-/** All nodes of an export write their logs to one disk, so they get more time to renew the lease. */
+/** A longer lease than in other labs: all nodes of an export write to one disk, which can delay the renewal. */
 const NODE_SETTINGS_OF_EXPORT: LabSettings = { ...NODE_SETTINGS, leader_lease: '4s' }
 
 /** A server of an export: the single server of a cluster, or one of its nodes, named `A1` and so on. */
@@ -34,6 +34,7 @@ export interface ExportedServer {
   readonly port: number
 }
 
+/** Returns all servers of a topology, with the ports of the topology file or default ports. */
 export const serversOfExport = (topology: Topology): ExportedServer[] =>
   topology.clusters.flatMap((cluster, at) => {
     const first = planOf(topology, cluster).ports?.api ?? API_PORT + PORT_STEP * at
@@ -43,24 +44,24 @@ export const serversOfExport = (topology: Topology): ExportedServer[] =>
 /** Path of a custom topology file in the wiring container. */
 export const TOPOLOGY_IN_CONTAINER = '/vault/config/topology.yaml'
 
-/** A topology, and the name or file by which the program in a container refers to it. */
 export interface ExportSource {
   readonly topology: Topology
-  /** The text of its file, unless the topology ships with the program. */
+  /** The text of the topology file. Absent for an included topology. */
   readonly fileText?: string | undefined
 }
 
+/** Returns the argument with which a program in a container loads the topology. */
 export const topologyArgument = ({ topology, fileText }: ExportSource): string =>
   fileText === undefined ? topology.name : TOPOLOGY_IN_CONTAINER
 
-/** Line breaks of all YAML readers, and invisible characters. */
+/** Control characters, and all characters that a YAML parser may treat as a line break. */
 const BREAKS = /[\p{Cc}\u2028\u2029]+/gu
 
 /** Describes a topology in one line for the head of a file. */
 export const headlineOf = ({ name, about }: Topology): string =>
   `The topology ${name}: ${about.replace(BREAKS, ' ').trim() || 'replicated clusters'}.`
 
-/** Describes the parts of a topology that an export omits. `hasLinks`: it has a lab daemon, which delays traffic. */
+/** Describes the parts of a topology that an export omits. `hasLinks`: the export has a lab daemon for the links. */
 export const describeLeftOut = (topology: Topology, hasLinks = false): string[] => {
   const reaches = topology.clusters.filter((name) => (planOf(topology, name).reach ?? 'direct') !== 'direct')
   const delayed = hasLinks ? [] : topology.links.filter(({ latencyMs }) => latencyMs !== undefined)
@@ -72,15 +73,13 @@ export const describeLeftOut = (topology: Topology, hasLinks = false): string[] 
   ]
 }
 
-/** Whether the API of a cluster uses TLS. */
 export const hasTls = (topology: Topology, cluster: string): boolean => planOf(topology, cluster).tls === true
 
-/** Returns the URL scheme of a cluster's API. */
 export const schemeOf = (topology: Topology, cluster: string): string => (hasTls(topology, cluster) ? 'https' : 'http')
 
 /** The addresses of a server, and the locations of its private files. */
 interface ServerLocation {
-  /** Name and addresses for other servers. Absent if the configuration is shared, and the server reads its environment. */
+  /** The name and addresses of the server. Absent if servers share a configuration, and read these from variables. */
   readonly self?: { readonly nodeId: string; readonly api: string; readonly cluster: string } | undefined
   /** The directory with the certificates of a topology that has TLS. */
   readonly tlsDirectory: string
@@ -89,8 +88,8 @@ interface ServerLocation {
   /** The auto-unseal key, if any: `env://` and a variable, or `file://` and a path. */
   readonly sealKey?: string | undefined
   /**
-   * With several nodes: the APIs of all nodes. A node joins through the first API that responds. `etcd`: the address of the
-   * node's etcd for the other nodes, `host:port`. Default: one port above the cluster port.
+   * In a multi-node cluster: the APIs of all nodes. A node joins through the first API that responds. `etcd`: the
+   * address (`host:port`) at which the other nodes reach the node's etcd. Default: one port above the cluster port.
    */
   readonly peers?:
     | { readonly apis: readonly string[]; readonly caFile?: string | undefined; readonly etcd?: string | undefined }
@@ -103,7 +102,7 @@ export const configText = (
   clusterName: string,
   { self, tlsDirectory, sealKey, peers, dialRoutes }: ServerLocation,
 ): string => {
-  // The text contains setting names unescaped, so they are validated here.
+  // Validated here, because the configuration contains the names of settings without escaping.
   requireSettings(planOf(topology, clusterName).settings ?? {})
   // Every client that reaches the port could use the fault endpoints, so they are off unless the topology enables them.
   const { lab_api: _, ...common } = LAB_SETTINGS
@@ -145,14 +144,14 @@ export const configText = (
   ].join('\n')
 }
 
-/** Writes an export and returns the paths. If one of its files exists, writes nothing, unless forced. */
+/** Writes an export and returns the paths. Throws before the first write if a file exists, unless `isForced`. */
 export const writeExport = (directory: string, files: readonly ExportedFile[], isForced: boolean): string[] => {
   const targets = files.map((file) => ({ ...file, target: path.join(directory, file.path) }))
-  const there = targets.filter(({ target }) => existsSync(target)).map(({ target }) => target)
-  if (there.length > 0 && !isForced)
+  const existing = targets.filter(({ target }) => existsSync(target)).map(({ target }) => target)
+  if (existing.length > 0 && !isForced)
     throw new LabError(
       'conflict',
-      `${there.join(', ')} already ${there.length > 1 ? 'exist; --force replaces them' : 'exists; --force replaces it'}`,
+      `${existing.join(', ')} already ${existing.length > 1 ? 'exist' : 'exists'}: pass --force to replace files`,
     )
   try {
     for (const { target, text } of targets) {
@@ -160,12 +159,12 @@ export const writeExport = (directory: string, files: readonly ExportedFile[], i
       writeFileSync(target, text)
     }
   } catch (error) {
-    throw new LabError('usage', `the export cannot be written: ${messageOf(error)}`)
+    throw new LabError('usage', `cannot write the export: ${messageOf(error)}`)
   }
   return targets.map(({ target }) => target)
 }
 
-/** Returns the machine of a node if one is given, else the machine of its cluster. */
+/** Returns the machine on which a server runs: `--hosts` can name a machine for the server or for its cluster. */
 export const hostOf = (hosts: ReadonlyMap<string, string>, { name, cluster }: ExportedServer): string | undefined =>
   hosts.get(name) ?? hosts.get(cluster)
 
@@ -173,14 +172,18 @@ export const hostOf = (hosts: ReadonlyMap<string, string>, { name, cluster }: Ex
 const HOST = /^[A-Za-z0-9][\w.-]*$/
 
 /** Throws LabError `usage` if the export cannot be split over these machines. */
-export const refuseHosts = ({ topology }: ExportSource, hosts: ReadonlyMap<string, string>): void => {
+export const requireHosts = ({ topology }: ExportSource, hosts: ReadonlyMap<string, string>): void => {
   const servers = serversOfExport(topology)
   const known = servers.flatMap(({ name, cluster }) => [name, cluster])
-  const strange = [...hosts.keys()].filter((name) => !known.includes(name))
-  if (strange.length > 0)
-    throw new LabError('usage', `the topology ${topology.name} has no cluster ${strange.join(', ')}`)
+  const unknown = [...hosts.keys()].filter((name) => !known.includes(name))
+  if (unknown.length > 0)
+    throw new LabError(
+      'usage',
+      `the topology ${topology.name} has no cluster ${unknown.join(', ')}; it has ${topology.clusters.join(', ')}`,
+    )
   const missing = servers.filter((server) => hostOf(hosts, server) === undefined).map(({ name }) => name)
-  if (missing.length > 0) throw new LabError('usage', `--hosts has no machine for ${missing.join(', ')}`)
+  if (missing.length > 0)
+    throw new LabError('usage', `--hosts has no machine for ${missing.join(', ')}: add the missing entries`)
   const withTls = topology.clusters.filter((name) => hasTls(topology, name))
   if (withTls.length > 0)
     throw new LabError(

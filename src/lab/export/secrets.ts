@@ -10,9 +10,9 @@ import { newSealKey } from '../model/seal-key.js'
 export const sealKeyFile = (directory: string, cluster: string): string => path.posix.join(directory, `${cluster}.key`)
 
 /**
- * Creates missing secrets and keeps existing ones, so it can run with every start. Renews certificates that have expired or
- * have other names. Only the owner can read keys. Returns a description of the new files. `hosts`: the DNS names in the
- * certificates; if empty, no certificates are created. `clusters`: the clusters with auto-unseal.
+ * Creates missing secrets and keeps existing ones, so it can run with every start. Renews certificates that have
+ * expired or have other names. Only the owner can read keys. Returns a description of the new files. `hosts`: the DNS
+ * names in the certificates; if empty, no certificates are created. `clusters`: the clusters with auto-unseal.
  */
 export const makeSecrets = async (
   directory: string,
@@ -20,27 +20,27 @@ export const makeSecrets = async (
   { random, nowMs }: { readonly random: Random; readonly nowMs: number },
 ): Promise<string[]> => {
   makeDirectory(directory, 0o700)
-  const made: string[] = []
+  const created: string[] = []
   if (hosts.length > 0 && !isGoodFor(labTlsFiles(directory), hosts, nowMs)) {
     await makeCertificates(directory, hosts, nowMs)
-    made.push(`a certificate for ${hosts.join(', ')}`)
+    created.push(`a certificate for ${hosts.join(', ')}`)
   }
   for (const cluster of clusters) {
     const file = sealKeyFile(directory, cluster)
     if (existsSync(file)) continue
     replaceFile(file, `${newSealKey(random).toString('hex')}\n`)
-    made.push(`the auto-unseal key of ${cluster}`)
+    created.push(`the auto-unseal key of ${cluster}`)
   }
-  return made
+  return created
 }
 
-/** Writes the key last: if the key exists, the other files exist. */
+/** Creates the certificates, then their key. If the key exists, the certificates exist as well. */
 const makeCertificates = async (directory: string, hosts: readonly string[], nowMs: number): Promise<void> => {
   const draft = path.join(directory, `.draft-${process.pid}`)
   try {
-    const drawn = await makeLabTls(draft, nowMs, hosts)
+    const drafts = await makeLabTls(draft, nowMs, hosts)
     const files = labTlsFiles(directory)
-    for (const one of ['caFile', 'certFile', 'keyFile'] as const) renameSync(drawn[one], files[one])
+    for (const one of ['caFile', 'certFile', 'keyFile'] as const) renameSync(drafts[one], files[one])
   } finally {
     rmSync(draft, { recursive: true, force: true })
   }

@@ -1,7 +1,4 @@
-/**
- * The data for the page of a lab: JSON-compatible values without secrets. The page imports only these types from the lab
- * code.
- */
+/** The data of the page of a lab, as JSON without secrets. The page imports nothing else from the lab code. */
 export interface PageSurvey {
   readonly lab: string
   /** Time of the query, in milliseconds since the epoch. */
@@ -17,13 +14,11 @@ export interface PageSurvey {
   /** Null if the lab daemon, which owns the links, does not respond. */
   readonly faults: readonly PageFault[] | null
   readonly problems: readonly string[]
-  /** The losses of the clusters that have any. */
+  /** The losses of the clusters that lost log entries. */
   readonly losses: readonly PageLosses[]
-  /** False if no daemon records events, as for an attached lab. */
+  /** Whether a lab daemon records events. An attached lab has no lab daemon. */
   readonly hasEvents: boolean
-  /**
-   * The available actions of `lab`, and for example of `cluster A`, `node A1` and `link A B`. Empty if the page is read-only.
-   */
+  /** The available actions by subject: `lab`, `cluster A`, `node A1` or `link A B`. Empty on a read-only page. */
   readonly actions: Readonly<Record<string, readonly AvailableAction[]>>
 }
 
@@ -34,6 +29,7 @@ export interface PageLosses {
   readonly entries: number
   /** The first storage paths. Empty if the server does not show paths to a client without a token. */
   readonly paths: readonly string[]
+  /** Number of further paths. */
   readonly pathsBeyond: number
   /** Credentials that are valid again, such as `1 token`. Empty if there are none. */
   readonly restored: string
@@ -71,45 +67,41 @@ export interface PageCluster {
   readonly isAnswering: boolean
   readonly isInitialized: boolean
   readonly isSealed: boolean
-  /** True for a primary that knows of a newer primary of its replication set. */
+  /** Whether the cluster is a primary that rejects writes, because its replication set has a newer primary. */
   readonly isFenced?: boolean
   readonly dr: PageRole
   readonly performance: PageRole
-  /** Null if the server does not report it. */
+  /** Null if the server does not count its requests. */
   readonly requests: PageRequests | null
-  /** Its servers, if there are several. */
+  /** Null for a cluster with a single server. */
   readonly nodes: readonly PageNode[] | null
   readonly problems: readonly string[]
 }
-
-/** A node of a multi-node cluster. */
 export interface PageNode {
   /** For example, `A2` of the cluster `A`. */
   readonly name: string
   readonly apiAddress: string
   readonly process: PageProcess
-  /**
-   * `active`, `standby`, `performance-standby`, `sealed`, `taking-over`, `stopped`, `silent` or a transient state of a node.
-   */
+  /** `performance-standby`, or a `NodeState` such as `active`, `standby` or `sealed`. */
   readonly state: string
   readonly isActive: boolean
   /** Number of applied entries of the shared node log. Null if unknown. */
   readonly appliedIndex: number | null
 }
 
-/** Counts since the start of the server: with several nodes, of the active one. */
+/** Requests since the start of the server. In a multi-node cluster, those of the active node. */
 export interface PageRequests {
   readonly server: string
   readonly handled: number
-  /** Number of these requests that the server rejected. */
+  /** Number of rejected requests among those in `handled`. */
   readonly refused: number
 }
 
 export interface PageLink {
   readonly kind: PageKind
-  /** Null if its primary is not a cluster of the lab. */
+  /** Null if the primary is not a cluster of the lab, or is unknown. */
   readonly primary: string | null
-  /** The last known primary, if there is none now. */
+  /** The last known primary, if `primary` is null. */
   readonly lastPrimary?: string
   readonly secondary: string
   readonly state: string
@@ -120,7 +112,7 @@ export interface PageLink {
 
 export interface PageFault {
   readonly id: number
-  /** The two ends of its link: clusters or nodes. Null for a server fault. */
+  /** The clusters or nodes at the ends of the link. Null for a server fault. */
   readonly between: readonly [string, string] | null
   readonly isCut: boolean
   /** A label that fits on an arrow: a pair of scissors, or `80 ms`. */
@@ -163,34 +155,30 @@ export interface PageAction {
   /** Name of a drill or a snapshot. */
   readonly name?: string
 }
-
-/** An available action. */
 export interface AvailableAction {
   /** The label in a list of actions. */
   readonly label: string
-  /** The title of its dialog, such as `Fail over to B`. */
+  /** The title of the dialog of the action, such as `Fail over to B`. */
   readonly title: string
-  /** The label of the button that runs it, such as `Fail over`. */
+  /** The label of the button that runs the action, such as `Fail over`. */
   readonly verb: string
   readonly action: PageAction
   /** The input that the action needs. */
   readonly asks?: 'ms' | 'drill' | 'new-snapshot' | 'snapshot'
-  /** What the user can accept in addition. */
+  /** The options that the user can select. */
   readonly options: readonly PageOption[]
 }
 
 interface PageOption {
   readonly field: 'isForced' | 'acceptsLoss'
   readonly label: string
-  /** Its effect on the action. */
   readonly consequence: string
 }
 
-/** What an action would do. */
+/** The expected effects of an action, shown before the action starts. */
 export interface PagePlan {
   /** Whether the user must confirm the action. */
   readonly isDestructive: boolean
-  /** The effect on the lab. */
   readonly consequence: string
   /** The equivalent shell command. Null if only requests are equivalent. */
   readonly command: string | null
@@ -204,7 +192,7 @@ export interface PagePlanStep {
   readonly command: string | null
 }
 
-/** The available choices. */
+/** The drills and snapshots from which the user can choose. */
 export interface PageChoices {
   readonly drills: readonly PageDrillChoice[]
   readonly snapshots: readonly string[]

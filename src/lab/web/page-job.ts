@@ -1,10 +1,10 @@
 export interface PageLine {
-  /** `call`: the shell command that is equivalent to a request. */
+  /** `said`: a message. `call`: the shell command that is equivalent to a request. */
   readonly kind: 'said' | 'call'
   readonly text: string
 }
 
-/** An action from the page, with its result. */
+/** An action that was started on the page, with its progress and result. */
 export interface PageJob {
   readonly id: number
   readonly title: string
@@ -12,9 +12,9 @@ export interface PageJob {
   readonly state: 'running' | 'done' | 'failed' | 'stopped'
   /** Oldest first. */
   readonly lines: readonly PageLine[]
-  /** The result or the error. Empty while it runs. */
+  /** The result or the error. Empty while the action runs. */
   readonly outcome: string
-  /** Null while it runs. */
+  /** Milliseconds. Null while the action runs. */
   readonly tookMs: number | null
   readonly canBeStopped: boolean
   readonly drill: PageDrill | null
@@ -34,7 +34,7 @@ export interface PageDrill {
 export interface PageStep {
   readonly name: string
   readonly state: 'waiting' | 'running' | 'passed' | 'failed' | 'skipped'
-  /** Null before its end. */
+  /** Milliseconds. Null until the step ends. */
   readonly tookMs: number | null
   readonly error: string | null
   readonly commands: readonly string[]

@@ -127,7 +127,7 @@ describe('the doctor', () => {
       (await examineOne({ ...missing, ...changes })).find((one) => one.name === name)?.fix
     expect(await fixOf('docker', {})).toContain('start the daemon')
     expect(await fixOf('docker', { hasDocker: () => false })).toContain('install and start')
-    expect(await fixOf('etcd', {})).toContain('clusters with several nodes, unless they run in one process')
+    expect(await fixOf('etcd', {})).toContain('clusters with several nodes in separate processes')
   })
 
   it('doctor can examine its own machine', async () => {

@@ -11,21 +11,25 @@ import { loadOver, resetLab } from '../../snapshot/reset.js'
 import { saveSnapshot, withSnapshot } from '../../snapshot/take-image.js'
 import type { PageAction, PagePlan, PagePlanStep, PageVerb } from '../page-facts.js'
 import { findDrill, playDrill, stepsOf } from './drill-job.js'
-import { ending, type LabAction, linkFault, role, roleChange, server, TIMEOUT_MS } from './lab-action.js'
+import { interruption, type LabAction, linkFault, role, roleChange, server, TIMEOUT_MS } from './lab-action.js'
 
 const named = ({ name = '' }: PageAction): string => shellWord(name)
 
 export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
   start: server('start', 'servers', 'The server starts with its data and is unsealed.'),
-  stop: ending(
+  stop: interruption(
     'stop',
     'servers',
     'The server shuts down cleanly and keeps its data. Requests fail until it is started.',
   ),
-  crash: ending('crash', 'servers', 'The server is killed without a shutdown. Its data on disk is kept.'),
-  pause: ending('pause', 'processes', 'The process is suspended: connections stay open, and requests get no response.'),
+  crash: interruption('crash', 'servers', 'The server is killed without a shutdown. Its data on disk is kept.'),
+  pause: interruption(
+    'pause',
+    'processes',
+    'The process is suspended: connections stay open, and requests get no response.',
+  ),
   resume: server('resume', 'processes', 'The suspended process continues.'),
-  seal: ending('seal', 'nothing', 'The server discards its keys and rejects requests until it is unsealed.'),
+  seal: interruption('seal', 'nothing', 'The server discards its keys and rejects requests until it is unsealed.'),
   unseal: server('unseal', 'nothing', 'The server is unsealed with the key shares of the lab.'),
   cut: {
     ...linkFault(() => ({ name: 'partition' })),
@@ -150,7 +154,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     verb: 'Run',
     object: () => 'a drill',
     title: (action) => `run the drill ${action.name}`,
-    // Without a name, the command would start a new lab if this one does not fit.
+    // With `--name`, the command uses this lab in any case. Without a name, it may start a new lab.
     line: (action, lab) => `drill run ${named(action)}${nameFlag(lab) === '' ? ` --name ${lab}` : ''}`,
     consequence: () => 'The drill runs on this lab and changes it. A reset restores the lab.',
     plan: ({ name = '' }, lab) =>
@@ -182,7 +186,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     object: () => 'a snapshot',
     title: (action) => `load the snapshot ${action.name}`,
     line: (action) => `snapshot load ${named(action)}`,
-    consequence: () => 'All later changes of the lab are lost.',
+    consequence: () => 'All changes since the snapshot was saved are lost.',
     run: ({ name = '' }, { lab, host, signal }) =>
       withSnapshot(name, host, async (image) => {
         await loadOver(lab.name, image, { timeoutMs: TIMEOUT_MS, signal }, host)
@@ -197,7 +201,8 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     verb: 'Reset',
     title: () => 'reset the lab',
     line: () => 'reset',
-    consequence: () => 'The lab returns to its initial state, or to the loaded snapshot. All later changes are lost.',
+    consequence: () =>
+      'The lab returns to its initial state, or to the loaded snapshot. All changes since then are lost.',
     run: async (_, { lab, host, signal }) => {
       const { savedAt } = await resetLab(lab.name, { timeoutMs: TIMEOUT_MS, signal }, host)
       return `the lab was reset to its state at ${savedAt}`

@@ -39,7 +39,7 @@ const toAvailable = (action: PageAction, isOfNodes: boolean): AvailableAction =>
   const { verb, object, title, asks, isDestructive, canForce, canAcceptLoss, consequence } = ACTIONS[action.verb]
   const words = [verb, object?.(action), isOfNodes && 'all nodes'].filter(Boolean).join(' ')
   const ends = action.clusters.length === 2 && `between ${action.clusters.join(' and ')}`
-  /** The consequence of an option is what it adds to the consequence of the action, or puts in its place. */
+  /** Describes an option by the part of its consequence that the consequence of the action does not contain. */
   const option = (field: 'isForced' | 'acceptsLoss', label: string) =>
     ({
       ...{ field, label },
@@ -51,7 +51,7 @@ const toAvailable = (action: PageAction, isOfNodes: boolean): AvailableAction =>
     action,
     verb,
     label: asks || isDestructive ? `${words} …` : words,
-    // Without its input, an action has no title of its own.
+    // The full title contains the input, which the user has not entered yet.
     title: asks ? [words, ends].filter(Boolean).join(' ') : capitalized(title(action)),
     ...(asks && { asks }),
     options: [
@@ -64,7 +64,7 @@ const toAvailable = (action: PageAction, isOfNodes: boolean): AvailableAction =>
 const actionsOn = (clusters: readonly string[], ...verbs: readonly PageVerb[]): readonly PageAction[] =>
   verbs.map((verb) => ({ verb, clusters }))
 
-/** The common fields of a cluster and of a single server for their actions. */
+/** The fields of a cluster or a node that determine its actions. */
 interface Server extends Pick<PageCluster, 'name' | 'process' | 'isAnswering' | 'isSealed'> {
   readonly nodes?: PageCluster['nodes']
 }
@@ -80,7 +80,7 @@ const nodeActions = ({ name, process, state, isActive }: PageNode, cluster: Page
 
 const serverActions = ({ name, process, isAnswering, isSealed, nodes }: Server): readonly PageAction[] => {
   const on = (...verbs: readonly PageVerb[]) => actionsOn([name], ...verbs)
-  // Some nodes may run while others are stopped, so each node has its own actions.
+  // The nodes can be in different states, so the cluster has the actions for every state.
   if (nodes && !isDown(process)) return on('start', 'unseal', 'crash', 'stop', 'seal')
   if (isDown(process)) return on('start')
   if (process === 'paused') return on('resume', 'crash')
@@ -90,9 +90,9 @@ const serverActions = ({ name, process, isAnswering, isSealed, nodes }: Server):
 const roleActions = (cluster: PageCluster, known: Known): readonly PageAction[] => {
   const { name, isAnswering, isSealed } = cluster
   if (!isAnswering || isSealed) return []
-  const led = known.links.find(({ kind, secondary }) => kind === 'dr' && secondary === name)
-  const primary = led?.primary ?? led?.lastPrimary
-  const takeOver: readonly PageVerb[] = led?.primary === null ? ['failover'] : ['failover', 'switchover']
+  const drLink = known.links.find(({ kind, secondary }) => kind === 'dr' && secondary === name)
+  const primary = drLink?.primary ?? drLink?.lastPrimary
+  const takeOver: readonly PageVerb[] = drLink?.primary === null ? ['failover'] : ['failover', 'switchover']
   return [
     ...(primary === undefined ? [] : actionsOn([primary, name], ...takeOver)),
     ...newPrimaries(cluster, known).flatMap((other) => actionsOn([name, other], 'rejoin')),
@@ -100,7 +100,7 @@ const roleActions = (cluster: PageCluster, known: Known): readonly PageAction[] 
   ]
 }
 
-/** Returns the current DR primaries that a former DR primary without a primary can follow. */
+/** Returns the DR primaries that a former DR primary can follow: it has no secondaries, or follows no primary. */
 const newPrimaries = ({ name, dr }: PageCluster, { clusters, links }: Known): readonly string[] => {
   const isFollowed = links.some(({ kind, primary }) => kind === 'dr' && primary === name)
   const isLeft = dr.mode === 'primary' ? !isFollowed : dr.mode === 'secondary' && dr.state === 'idle'

@@ -12,15 +12,15 @@ import type { PageChoices } from '../page-facts.js'
 import type { PageDrill, PageStep } from '../page-job.js'
 import { type ActionContext, type Progress, TIMEOUT_MS } from './lab-action.js'
 
-/** Returns a bundled drill. The page cannot access drill files. */
+/** Returns an included drill. A name from the page must not load other files of this machine. */
 export const findDrill = (name: string, lab: LiveLab): Drill => {
-  if (!listDrillNames().includes(name)) throw new LabError('usage', `there is no drill "${name}"`)
+  if (!listDrillNames().includes(name))
+    throw new LabError('usage', `there is no drill "${name}": choose a drill from the list`)
   const drill = loadDrill(name)
   requireFitting(drill, lab)
   return drill
 }
 
-/** Returns the drills that can run on this lab. */
 export const drillsFor = (lab: LiveLab): PageChoices['drills'] =>
   listDrills()
     .filter((drill) => fits(drill, lab))
@@ -41,7 +41,7 @@ export const playDrill = async (
 ): Promise<string> => {
   await requireRoles(drill, lab)
   // Imported here, since viewing the page does not need it.
-  const [{ runDrill }, { complaintOf, summaryOf }] = await Promise.all([
+  const [{ runDrill }, { describeFailure, summaryOf }] = await Promise.all([
     import('../../drills/run/run-drill.js'),
     import('../../drills/summary.js'),
   ])
@@ -54,11 +54,9 @@ export const playDrill = async (
   })
   end(result.steps)
   const summary = summaryOf(result)
-  if (result.verdict !== 'passed') throw new LabError('remote', `${complaintOf(result)}\n${summary}`)
+  if (result.verdict !== 'passed') throw new LabError('remote', `${describeFailure(result)}\n${summary}`)
   return summary
 }
-
-/** Shows the progress of a drill on the page. */
 const watch = (drill: Drill, progress: Progress) => {
   const steps = stepsOf(drill).map((step) => ({ name: step.name ?? describeStep(step), ...WAITING }))
   let shown: PageDrill = { name: drill.name, purpose: drill.purpose, steps, expectations: [] }

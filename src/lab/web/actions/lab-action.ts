@@ -3,16 +3,15 @@ import { workOnServers } from '../../lifecycle/servers.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import { type AnyLab, type AttachedServer, hasDaemon, isAttached, serversIn } from '../../model/cluster.js'
 import { KIND_WORDS } from '../../model/kinds.js'
+import type { ServerVerb } from '../../model/server-verbs.js'
 import type { Runbook } from '../../operations/runbook.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
-import type { PageAction, AvailableAction, PagePlanStep, PageVerb } from '../page-facts.js'
+import type { PageAction, AvailableAction, PagePlanStep } from '../page-facts.js'
 import type { PageDrill } from '../page-job.js'
 
 /** Timeout of each wait in milliseconds, as on the command line. */
 export const TIMEOUT_MS = 30_000
-
-/** Receives the progress of an action. */
 export interface Progress {
   say(text: string): void
   /** Receives a shell command equivalent to a request. */
@@ -29,9 +28,9 @@ export interface ActionContext {
   readonly command: string | null
 }
 
-/** An action of the page, which runs the code of the command line. `needs`: which labs support it. */
+/** An action of the page, which runs the code of a command. `needs`: the requirement that a lab must meet. */
 export interface LabAction extends Pick<AvailableAction, 'asks' | 'verb'> {
-  /** What the list of actions shows after the verb, to distinguish the action from others with this verb. */
+  /** The words after the verb in the list of actions, which distinguish actions with the same verb. */
   readonly object?: (action: PageAction) => string
   readonly canForce?: true
   readonly canAcceptLoss?: true
@@ -48,7 +47,7 @@ export interface LabAction extends Pick<AvailableAction, 'asks' | 'verb'> {
   /** Arguments after the program name. Absent if only API requests are equivalent. */
   readonly line?: (action: PageAction, lab: string) => string
   readonly consequence: (action: PageAction) => string
-  /** The operation, whose runbook the page shows first. `plan`: the steps of an action without a runbook. */
+  /** Sends the requests of a role change. The page shows its dry run first. `plan`: the steps of any other action. */
   readonly steps?: (book: Runbook, action: PageAction) => Promise<void>
   readonly plan?: (action: PageAction, lab: LiveLab) => readonly PagePlanStep[]
   /** Returns the result. Rejects with the error of the equivalent command. */
@@ -60,12 +59,12 @@ export const capitalized = (text: string): string => text.charAt(0).toUpperCase(
 export const role = ({ kind = 'dr' }: PageAction): string => KIND_WORDS[kind]
 
 const hasNodes = (lab: AnyLab): boolean => lab.clusters.some(({ nodes }) => nodes)
-/** External servers cannot be started. */
+/** Whether the lab can start its servers: of an attached lab, only containers can be started. */
 const ownsServers = (lab: AnyLab): boolean =>
   !isAttached(lab) ||
   lab.clusters.flatMap((cluster) => serversIn<AttachedServer>(cluster)).every(({ container }) => container)
 
-/** Returns true for the labs that support an action. */
+/** The requirements of actions, each with the check whether a lab meets it. */
 export const LABS = {
   nothing: () => true,
   nodes: hasNodes,
@@ -77,7 +76,7 @@ export const LABS = {
   snapshots: (lab: AnyLab) => !isAttached(lab) && !hasNodes(lab),
 } as const satisfies Readonly<Record<string, (lab: AnyLab) => boolean>>
 
-/** Forwards messages. The last one is the result. */
+/** Runs work that reports its progress as messages. Resolves to the last message, as the result of the action. */
 const lastOf = async ({ say }: Progress, work: (say: (text: string) => void) => Promise<void>): Promise<string> => {
   let last = ''
   await work((text) => {
@@ -87,8 +86,7 @@ const lastOf = async ({ say }: Progress, work: (say: (text: string) => void) => 
   return last
 }
 
-type ServerVerb = Extract<PageVerb, 'start' | 'stop' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal'>
-
+/** Returns an action that runs the command `name` on one cluster or node. */
 export const server = (name: ServerVerb, needs: LabAction['needs'], consequence: string): LabAction => ({
   clusters: 1,
   needs,
@@ -102,13 +100,17 @@ export const server = (name: ServerVerb, needs: LabAction['needs'], consequence:
     ),
 })
 
-export const ending = (...args: Parameters<typeof server>): LabAction => ({ ...server(...args), isDestructive: true })
+/** Returns an action on a server that interrupts its service. */
+export const interruption = (...args: Parameters<typeof server>): LabAction => ({
+  ...server(...args),
+  isDestructive: true,
+})
 
 type RoleChange = Omit<LabAction, 'run' | 'needs'> &
   Required<Pick<LabAction, 'steps'>> &
   Partial<Pick<LabAction, 'needs'>>
 
-/** An action that changes roles through API requests only. */
+/** Returns an action that changes roles through API requests only. */
 export const roleChange = (change: RoleChange): LabAction => ({
   needs: 'nothing',
   isDestructive: true,
@@ -120,6 +122,7 @@ export const roleChange = (change: RoleChange): LabAction => ({
     }),
 })
 
+/** Returns the part of an action that sets a fault on a link. */
 export const linkFault = (make: (action: PageAction) => LinkFault): Pick<LabAction, 'clusters' | 'needs' | 'run'> => ({
   clusters: 2,
   needs: 'links',

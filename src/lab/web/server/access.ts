@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Random } from '../../../base/random.js'
 
 const SECRET_BYTES = 32
+const OTHER_ORIGIN = 'this request comes from another site or port: only the page itself may send it'
 
 /**
- * Access to the page: the first browser that opens a link gets a session, which invalidates the link. Sessions are in a
- * cookie that scripts cannot read, and in the memory of this process. All ports of an address share cookies, so the cookie
- * name contains the port.
+ * Controls access to the page. The first browser that opens a link gets a session, and the link becomes invalid. The
+ * session cookie is hidden from scripts. All ports of an address share cookies, so its name contains the port.
  */
 export class Access {
   readonly port: number
@@ -29,7 +29,7 @@ export class Access {
     return token
   }
 
-  /** Returns the `Set-Cookie` value for an unused token. Undefined for any other. */
+  /** Exchanges the token of a link for a session cookie. Returns undefined for an invalid or used token. */
   redeem(token: string): string | undefined {
     if (!this.#tokens.delete(hashOf(token))) return undefined
     const session = this.#newSecret()
@@ -51,16 +51,19 @@ export class Access {
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 /**
- * Returns why a request is rejected even with a valid session; undefined if it is allowed. Rejects foreign host names that
- * resolve to this machine (DNS rebinding), and requests from other origins, including other ports of this machine. `isEntry`:
- * the request opens the page itself, for which links on any site are allowed.
+ * Returns why a request is not allowed, even with a valid session. Undefined if it is allowed. Finds foreign host names
+ * that resolve to this machine (DNS rebinding), and requests from other origins, including other ports of this machine.
+ * `isEntry`: the request opens the page itself, to which any site may link.
  */
-export const findStranger = (headers: IncomingHttpHeaders, port: number, isEntry: boolean): string | undefined => {
+export const findForeignRequest = (
+  headers: IncomingHttpHeaders,
+  port: number,
+  isEntry: boolean,
+): string | undefined => {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`]
   if (!hosts.includes(headers.host ?? '')) return 'this page is available only at 127.0.0.1 and localhost'
   const { origin, 'sec-fetch-site': site } = headers
-  if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`))
-    return 'only the page itself may send this request'
+  if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`)) return OTHER_ORIGIN
   const isOwn = site === undefined || site === 'same-origin' || site === 'none'
-  return isOwn || isEntry ? undefined : 'only the page itself may send this request'
+  return isOwn || isEntry ? undefined : OTHER_ORIGIN
 }

@@ -18,9 +18,9 @@ const ROUTES: readonly (readonly [method: 'get' | 'post' | 'delete', path: strin
 ]
 
 /**
- * Routes of the actions of the page. `GET` lists the choices, `POST` starts an action, `POST plan` returns what it would do,
- * `POST root-token` returns a root token of the lab, `DELETE <id>` stops an action. Error responses have their reasons in
- * `errors`. `jobs`: absent if the page is read-only, which then permits none of them.
+ * Routes of the actions of the page. `GET` lists the choices, `POST` starts an action, `POST plan` returns what it
+ * would do, `POST root-token` returns a root token of the lab, `DELETE <id>` stops an action. Error responses have
+ * their reasons in `errors`. `jobs`: absent if the page is read-only, which then permits none of them.
  */
 export const actionRoutes = (jobs: JobRunner | undefined): Router => {
   const router = Router({ caseSensitive: true, strict: true })
@@ -40,13 +40,13 @@ export const actionRoutes = (jobs: JobRunner | undefined): Router => {
   return router
 }
 
-/** One hour. For longer delays, use a partition. */
+/** Maximum latency that a user can set: one hour. */
 const LATENCY_MS_MAX = 3_600_000
 
-/** Names of bundled drills and stored snapshots. The page cannot access files. */
+/** A name of an included drill or a stored snapshot. Has no slash, so that the page cannot access other files. */
 const NAME = /^[A-Za-z0-9][\w.-]{0,99}$/
 
-/** Throws a usage error with the reason unless a part of an action is valid. */
+/** Throws LabError `usage` with the reason unless a part of a request is valid. */
 const requireThat = (isValid: boolean, reason: string): void => {
   if (!isValid) throw new LabError('usage', reason)
 }
@@ -57,12 +57,12 @@ const parseCluster = (value: unknown): string => {
   return String(cluster)
 }
 
-/** Parses an action. Throws a usage error with the reason if it is invalid. */
+/** Parses an action. Throws LabError `usage` with the reason if it is invalid. */
 const parseAction = (value: unknown): PageAction => {
   requireThat(typeof value === 'object' && value !== null && !Array.isArray(value), 'an action must be a JSON object')
   const { verb, clusters = [], kind, ms, isForced, acceptsLoss, name, ...others } = value as Record<string, unknown>
-  const [stranger] = Object.keys(others)
-  requireThat(stranger === undefined, `an action has no field "${stranger}"`)
+  const [unknown] = Object.keys(others)
+  requireThat(unknown === undefined, `an action has no field "${unknown}"`)
   const isKnown = typeof verb === 'string' && Object.hasOwn(ACTIONS, verb)
   requireThat(isKnown, `"verb" must be one of ${Object.keys(ACTIONS).join(', ')}`)
   const known = verb as PageVerb
@@ -71,8 +71,8 @@ const parseAction = (value: unknown): PageAction => {
     Array.isArray(clusters) && clusters.length === count && clusters.every((one) => typeof one === 'string')
   requireThat(isList, `"clusters" must contain ${count} names`)
   requireThat(new Set(clusters as string[]).size === count, 'specify two different clusters')
-  const ticked = { ...(isForced === true && { isForced }), ...(acceptsLoss === true && { acceptsLoss }) }
-  const action = { verb: known, clusters: clusters as string[], ...ticked }
+  const options = { ...(isForced === true && { isForced }), ...(acceptsLoss === true && { acceptsLoss }) }
+  const action = { verb: known, clusters: clusters as string[], ...options }
   if (hasKind) {
     requireThat(KINDS.includes(kind as PageKind), `"kind" must be one of ${KINDS.join(', ')}`)
     return { ...action, kind: kind as PageKind }

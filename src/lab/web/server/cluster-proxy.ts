@@ -15,29 +15,29 @@ export interface ProxiedLab {
 
 const PROXIED_PATH = /^\/_understudy\/v1\/clusters\/([^/]+)\/((?:_understudy\/)?v1)\/(.+)$/
 
-/** The only Understudy endpoint that is forwarded: it is read-only, and requires a token of the cluster. */
-const OWN = '_understudy/v1/audit'
+/** The only forwarded Understudy endpoint. It is read-only, and requires a token of the cluster. */
+const AUDIT = '_understudy/v1/audit'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'DELETE'])
 
 /**
- * Writes that do not change inspected data: login, logout and token lookup. If the mount has slashes, a login cannot be
- * distinguished from a user or role of that name.
+ * The writes that a read-only page permits: login, logout and token lookup. Excludes logins on mounts with slashes,
+ * because such a path could also name a user or role.
  */
-const ALSO_READS = /^auth\/(?:[^/]+\/login(?:\/[^/]+)?|token\/(?:revoke-self|lookup-accessor))$/
+const READ_ONLY_WRITES = /^auth\/(?:[^/]+\/login(?:\/[^/]+)?|token\/(?:revoke-self|lookup-accessor))$/
 
-/** A role change responds only when it is complete. */
+/** Response timeout in milliseconds. A role change responds only after it is complete. */
 const ANSWER_MS = 60_000
 
-/** The size of the largest secret of a cluster. */
+/** Maximum size of a forwarded body: that of the largest secret of a cluster. */
 const BODY_BYTES_MAX = 1024 * 1024
 
 /** Request headers that are forwarded: token and namespace. */
 const PASSED = ['x-vault-token', 'x-vault-namespace'] as const
 
 /**
- * Forwards a request to the public API of a cluster, or to its audit endpoint. Forwards the token of the request, if any, and
- * never a token of the lab. Sends the response of the cluster, or 502 if it does not respond.
+ * Forwards a request to the public API of a cluster, or to its audit endpoint. Forwards the token of the request, if
+ * any, and never a token of the lab. Sends the response of the cluster, or 502 if it does not respond.
  */
 export const proxyClusters =
   ({ lab, isReadOnly }: ProxiedLab): RequestHandler =>
@@ -47,7 +47,7 @@ export const proxyClusters =
     const { name, root, path } = parseProxiedPath(pathname)
     if (!METHODS.has(method) || (root !== 'v1' && method !== 'GET'))
       throw new Refusal(405, `the method ${method} is not allowed`)
-    if (isReadOnly && method !== 'GET' && !ALSO_READS.test(path)) throw new Refusal(403, READ_ONLY)
+    if (isReadOnly && method !== 'GET' && !READ_ONLY_WRITES.test(path)) throw new Refusal(403, READ_ONLY)
     const raw = await readBytes(request, BODY_BYTES_MAX)
     const passed = PASSED.map((header) => [header, request.get(header)] as const)
     const headers = Object.fromEntries(
@@ -72,22 +72,26 @@ export const proxyClusters =
 
 const findCluster = (lab: AnyLab, name: string): ClusterOfNodes => {
   const found = (lab.clusters as readonly ClusterOfNodes[]).find((cluster) => cluster.name === name)
-  if (!found) throw new LabError('usage', `the lab has no cluster ${name}`)
+  if (!found)
+    throw new LabError(
+      'usage',
+      `the lab has no cluster ${name}; it has ${lab.clusters.map((cluster) => cluster.name).join(', ')}`,
+    )
   return found
 }
 
 interface ProxiedPath {
   readonly name: string
-  /** `v1`, or the root of Understudy endpoints. */
+  /** `v1` or `_understudy/v1`. */
   readonly root: string
   readonly path: string
 }
 
-/** Parses a path. Throws a usage error if decoding it again would yield a different path. */
+/** Parses the path of a forwarded request. Throws LabError `usage` if its decoded parts would name another path. */
 const parseProxiedPath = (pathname: string): ProxiedPath => {
   const [, name, root = '', rest] = PROXIED_PATH.exec(pathname) ?? []
-  const isThere = root === 'v1' || `${root}/${rest}` === OWN
-  if (name === undefined || rest === undefined || !isThere) throw new LabError('usage', `there is no ${pathname}`)
+  const isForwarded = root === 'v1' || `${root}/${rest}` === AUDIT
+  if (name === undefined || rest === undefined || !isForwarded) throw new LabError('usage', `there is no ${pathname}`)
   try {
     const path = rest.split('/').map(decodeURIComponent)
     if (!path.some((part) => part === '.' || part === '..' || part.includes('/')))
@@ -95,5 +99,5 @@ const parseProxiedPath = (pathname: string): ProxiedPath => {
   } catch {
     // Rejected below.
   }
-  throw new LabError('usage', 'the path is invalid')
+  throw new LabError('usage', 'the path is invalid: no part may be "." or "..", contain "/", or be encoded incorrectly')
 }

@@ -21,26 +21,24 @@ import type {
   PlannedLink,
 } from '../page-facts.js'
 
-/** What a server reports of itself. `requests`: null if it reports none. */
+/** The facts that only the server reports. `requests`: null if the server does not count requests. */
 export type ServerFacts = Required<Pick<PageCluster, 'requests' | 'isFenced'>>
 
-/** Facts in addition to the survey. */
-interface Besides extends Pick<PageSurvey, 'atMs'> {
+/** The facts on the page that are not part of the survey. */
+interface MoreFacts extends Pick<PageSurvey, 'atMs'> {
   readonly servers: ReadonlyMap<string, ServerFacts | null>
-  /** The previous links, which tell the primary of a secondary while one of the two does not respond. Default: the topology. */
+  /** The previous links: the last known primary of a secondary that reports none. If empty, the topology is used. */
   readonly before: readonly PageLink[]
   readonly losses: PageSurvey['losses']
 }
 
-/** Returns a copy with these fields only. Others may be secret, or of no use to the page. */
+/** Returns a copy with these fields only. Other fields may be secret. */
 const pick = <T extends object, K extends keyof T>(value: T, ...names: readonly K[]): Pick<T, K> =>
   Object.fromEntries(names.map((name) => [name, value[name]])) as Pick<T, K>
-
-/** Returns the part of a survey that the page shows. */
 export const describeSurvey = (
   lab: AnyLab,
   survey: LabView,
-  { atMs, servers, before, losses }: Besides,
+  { atMs, servers, before, losses }: MoreFacts,
 ): Omit<PageSurvey, 'actions'> => {
   const planned = (topologyOf(lab)?.links ?? []).map((link) => pick(link, 'kind', 'primary', 'secondary'))
   const known =
@@ -53,7 +51,7 @@ export const describeSurvey = (
     losses,
     hasEvents: hasDaemon(lab),
     planned,
-    clusters: survey.clusters.map((view) => describeCluster(view, servers.get(speakerOf(view)) ?? NO_FACTS)),
+    clusters: survey.clusters.map((view) => describeCluster(view, servers.get(reportingServerOf(view)) ?? NO_FACTS)),
     links: describeLinks(survey, known, atMs),
     splits: findSplitBrains(survey.clusters).flatMap(({ kind, primaries: [first = '', ...others] }) =>
       others.map((other) => ({ kind, between: [first, other] as const })),
@@ -71,8 +69,8 @@ const withPrimary = ({ kind, primary, lastPrimary, secondary }: PageLink): Plann
 const hasUnknownRoles = ({ clusters }: LabView, name: string): boolean =>
   clusters.some((view) => view.name === name && KINDS.every((kind) => view[kind].mode === NO_STATUS.mode))
 
-/** A cluster follows at most one primary of each kind. */
-const isOf =
+/** Compares secondary and kind, which identify a link: a cluster follows at most one primary of each kind. */
+const isSameLink =
   ({ kind, secondary }: PlannedLink | PageLink | FollowView) =>
   (other: PlannedLink | PageLink) =>
     other.kind === kind && other.secondary === secondary
@@ -84,7 +82,7 @@ const describeLinks = (survey: LabView, known: readonly PlannedLink[], atMs: num
     describeLink(link, known),
   )
   const lost = known
-    .filter((link) => hasUnknownRoles(survey, link.secondary) && !reported.some(isOf(link)))
+    .filter((link) => hasUnknownRoles(survey, link.secondary) && !reported.some(isSameLink(link)))
     .map(({ kind, primary, secondary }) => ({
       ...{ kind, primary: null, lastPrimary: primary, secondary },
       ...{ state: '', connectionState: '', lagEntries: null, lagSeconds: null },
@@ -93,14 +91,14 @@ const describeLinks = (survey: LabView, known: readonly PlannedLink[], atMs: num
 }
 
 const describeLink = (link: FollowView, known: readonly PlannedLink[]): PageLink => {
-  const lastPrimary = known.find(isOf(link))?.primary
+  const lastPrimary = known.find(isSameLink(link))?.primary
   return {
     ...pick(link, 'kind', 'primary', 'secondary', 'state', 'connectionState', 'lagEntries', 'lagSeconds'),
     ...(link.primary === null && lastPrimary !== undefined && { lastPrimary }),
   }
 }
 
-/** Number of paths that the page shows for each cluster. */
+/** Maximum number of paths of lost entries on the page, per cluster. */
 const PATHS_SHOWN = 5
 
 export const describeLosses = (lab: string, found: Awaited<ReturnType<typeof askLosses>>): readonly PageLosses[] =>
@@ -116,7 +114,8 @@ export const describeLosses = (lab: string, found: Awaited<ReturnType<typeof ask
     }
   })
 
-const speakerOf = ({ name, nodes }: ClusterView): string => nodes?.find(({ isActive }) => isActive)?.name ?? name
+const reportingServerOf = ({ name, nodes }: ClusterView): string =>
+  nodes?.find(({ isActive }) => isActive)?.name ?? name
 
 const NO_FACTS: ServerFacts = { requests: null, isFenced: false }
 
@@ -145,7 +144,7 @@ const describeActive = (active: ActiveFault): PageFault => {
   }
 }
 
-export const describeHappened = (event: LabEvent): PageEvent => ({
+export const describeEvent = (event: LabEvent): PageEvent => ({
   id: event.id,
   time: event.time,
   kind: event.kind,

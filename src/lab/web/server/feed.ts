@@ -16,26 +16,26 @@ import { followEvents, listEvents } from '../../daemon/lab-daemon-client.js'
 import { requireAnyLab } from '../../model/lab-directory.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import { askLosses } from '../../requests/losses.js'
-import { observe } from '../../status/observe.js'
-import { describeHappened, describeLosses, describeSurvey, type ServerFacts } from './describe-page.js'
+import { ANSWER_MS, observe } from '../../status/observe.js'
+import { describeEvent, describeLosses, describeSurvey, type ServerFacts } from './describe-page.js'
 import { availableActions } from '../actions/available.js'
 import type { PAGE_MESSAGES, PageEvent, PageLink, PageLosses, PageRequests } from '../page-facts.js'
 import type { PageJob } from '../page-job.js'
 import type { ClusterOfNodes, NodeAccess } from '../../nodes/nodes.js'
 
-/** Polling interval: lag changes without events. */
-const LOOK_EVERY_MS = 1000
+/** Interval between two surveys. The lag can change without an event. */
+const SURVEY_EVERY_MS = 1000
 
-/** Interval between two reads of the losses, which can be long lists. An event of the lab ends it. */
+/** Interval between two reads of the losses, which can be long lists. After an event, they are read at once. */
 const LOSSES_EVERY_MS = 30_000
 
-/** Maximum number of events for a page. */
+/** Maximum number of events that the feed keeps for new viewers. */
 const EVENTS_KEPT = 1000
 
 /** Number of actions that new viewers receive. */
 const WORKS_KEPT = 20
 
-/** Time in which a loaded page connects to the feed. */
+/** Time in which a loading page is expected to connect to the feed. */
 const EXPECTED_MS = 3000
 
 const VIEWERS_MAX = 32
@@ -46,8 +46,8 @@ const BEHIND_BYTES_MAX = 4 * 1024 * 1024
 type Message = (typeof PAGE_MESSAGES)[number]
 
 /**
- * Server-sent events for all viewers of the page: the state of all clusters, each second and after each event, and the
- * events. Clusters are queried only while there are viewers.
+ * Sends server-sent events to all viewers of the page: the events of the lab, and the state of all clusters, each
+ * second and after each event. Queries the clusters only while there are viewers.
  */
 export class Feed {
   readonly #name: string
@@ -60,7 +60,7 @@ export class Feed {
   #losses: readonly PageLosses[] = []
   #lossesUntilMs = Number.NEGATIVE_INFINITY
   #wake = new AbortController()
-  /** The last cluster state that was sent, and its time. */
+  /** The last survey that was sent, and its time. */
   #last = { text: '', atMs: Number.NEGATIVE_INFINITY }
   #expectedUntilMs = Number.NEGATIVE_INFINITY
 
@@ -72,32 +72,36 @@ export class Feed {
 
   /** Runs until `signal` is aborted, then disconnects all viewers. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#look(signal), this.#listen(signal)])
+    await Promise.all([this.#survey(signal), this.#listen(signal)])
     for (const viewer of this.#viewers) viewer.destroy()
   }
 
-  /** Queries the clusters while the browser loads the page, so that the diagram is available when it connects. */
+  /** Starts a survey while the browser loads the page, so that the diagram is available when the browser connects. */
   expect(): void {
     this.#expectedUntilMs = this.#clock.monotonic() + EXPECTED_MS
     this.#wake.abort()
   }
 
-  /** `after`: the number of the last event that the viewer has. */
+  /** Adds a viewer, and sends the current state. `after`: the number of the last event that the viewer has. */
   add(response: http.ServerResponse, after: number): void {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     // An error status would not reach the page: EventSource reports only that the connection failed.
     if (this.#viewers.size >= VIEWERS_MAX) {
-      response.end(encode('full', { reason: `the maximum of ${VIEWERS_MAX} open pages is reached` }))
+      response.end(
+        encode('full', {
+          reason: `the maximum of ${VIEWERS_MAX} open pages is reached: close another page, then reload this page`,
+        }),
+      )
       return
     }
     response.on('error', () => undefined)
     response.on('close', () => this.#viewers.delete(response))
     this.#viewers.add(response)
-    response.write(`retry: ${LOOK_EVERY_MS}\n\n`)
+    response.write(`retry: ${SURVEY_EVERY_MS}\n\n`)
     const missed = this.#events.filter(({ id }) => id > after)
     if (missed.length > 0) response.write(encode('events', missed))
     for (const work of this.#works) response.write(encode('work', work))
-    if (this.#clock.monotonic() - this.#last.atMs < LOOK_EVERY_MS) response.write(this.#last.text)
+    if (this.#clock.monotonic() - this.#last.atMs < SURVEY_EVERY_MS) response.write(this.#last.text)
     else this.#wake.abort()
   }
 
@@ -119,11 +123,11 @@ export class Feed {
     }
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  async #survey(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#wake = new AbortController()
       if (this.#viewers.size > 0 || this.#clock.monotonic() < this.#expectedUntilMs) await this.#sendSurvey()
-      await this.#pause(LOOK_EVERY_MS, AbortSignal.any([signal, this.#wake.signal]))
+      await this.#pause(SURVEY_EVERY_MS, AbortSignal.any([signal, this.#wake.signal]))
     }
   }
 
@@ -162,17 +166,17 @@ export class Feed {
         socket = lab.keeper.socket
         await this.#follow(lab, signal)
       }
-      await this.#pause(LOOK_EVERY_MS, signal)
+      await this.#pause(SURVEY_EVERY_MS, signal)
     }
   }
 
   async #follow(lab: DaemonLab, signal: AbortSignal): Promise<void> {
     const last = this.#events.at(-1)?.id ?? 0
-    this.#note((await listEvents(lab)).filter(({ id }) => id > last))
+    this.#addEvents((await listEvents(lab)).filter(({ id }) => id > last))
     await followEvents(lab, this.#events.at(-1)?.id ?? 0, {
       clock: this.#clock,
       signal,
-      onEvent: (event) => this.#note([event]),
+      onEvent: (event) => this.#addEvents([event]),
       onLost: () => this.#wake.abort(),
     })
   }
@@ -182,10 +186,10 @@ export class Feed {
     return lab && hasDaemon(lab) ? lab : undefined
   }
 
-  #note(happened: readonly LabEvent[]): void {
+  #addEvents(happened: readonly LabEvent[]): void {
     if (happened.length === 0) return
     this.#lossesUntilMs = Number.NEGATIVE_INFINITY
-    const events = happened.slice(-EVENTS_KEPT).map(describeHappened)
+    const events = happened.slice(-EVENTS_KEPT).map(describeEvent)
     this.#events = [...this.#events, ...events].slice(-EVENTS_KEPT)
     this.#send('events', events)
     this.#wake.abort()
@@ -206,16 +210,14 @@ export class Feed {
   }
 }
 
-/** Formats a message. JSON text contains no line breaks, which would end it. */
+/** Formats a server-sent event. A line break would end its data, but JSON text contains none. */
 const encode = (message: Message, value: unknown): string => {
   const last = message === 'events' ? (value as readonly PageEvent[]).at(-1)?.id : undefined
   const id = message === 'reset' ? 0 : last
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${message}\ndata: ${JSON.stringify(value)}\n\n`
 }
 
-const ANSWER_MS = 1000
-
-/** Returns the facts of each server by name. Null for a server that reports none, such as one of another product. */
+/** Returns the facts of each server by name. Null if the server does not respond, or is not an Understudy server. */
 const askServers = async (lab: AnyLab): Promise<ReadonlyMap<string, ServerFacts | null>> => {
   const asked = (lab.clusters as readonly ClusterOfNodes[]).flatMap((cluster) =>
     serversIn<NodeAccess>(cluster).map(async ({ name, apiAddress }) => {

@@ -5,7 +5,7 @@ import type { Random } from '../../../base/random.js'
 import { PAGE_HEADERS, readPageFiles } from '../../../server/page-files.js'
 import { LabError } from '../../model/lab-error.js'
 import type { JobRunner } from '../actions/job-runner.js'
-import { Access, findStranger } from './access.js'
+import { Access, findForeignRequest } from './access.js'
 import { actionRoutes } from './action-routes.js'
 import { type ProxiedLab, proxyClusters } from './cluster-proxy.js'
 import type { Feed } from './feed.js'
@@ -31,8 +31,8 @@ const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
 const CONNECTIONS_MAX = 100
 
 /**
- * Serves the page of a lab on 127.0.0.1 to browsers that open one of its links. Rejects with a conflict if the port is taken.
- * The caller must close the server, and owns the feed.
+ * Serves the page of a lab on 127.0.0.1 to browsers that open one of its links. Rejects with LabError `conflict` if the
+ * port is in use. The caller must close the server, and owns the feed.
  */
 export const servePage = async (options: PageOptions): Promise<PageServer> => {
   const { port, random } = options
@@ -43,7 +43,7 @@ export const servePage = async (options: PageOptions): Promise<PageServer> => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new LabError('conflict', `port ${port} is taken: choose another port with --port`)
+          ? new LabError('conflict', `port ${port} is in use: choose another port with --port`)
           : error,
       ),
     )
@@ -77,8 +77,8 @@ const routesOf = (
   }
   app.use((request, response, next) => {
     response.set(HEADERS)
-    const stranger = findStranger(request.headers, access.port, request.method === 'GET' && request.path === '/')
-    if (stranger !== undefined) throw new Refusal(403, stranger)
+    const reason = findForeignRequest(request.headers, access.port, request.method === 'GET' && request.path === '/')
+    if (reason !== undefined) throw new Refusal(403, reason)
     next()
   })
   app.use(['/_understudy/v1/actions', '/_understudy/v1/clusters'], requireSession, refuseAsJson)
@@ -104,14 +104,15 @@ const routesOf = (
 }
 
 /**
- * Rejects prefetches, because they would use up the link. Does not redirect by HTTP: after a link on another site, the
- * redirect would be a cross-site request, for which the browser omits the cookie.
+ * Exchanges the token of a link for a session cookie, and loads the page. Rejects prefetches: they would use up the link.
+ * Uses no HTTP redirect: after a link on another site, the browser would omit the cookie.
  */
 const enter =
   (access: Access): RequestHandler =>
   ({ headers, query: { token } }: Request, response, next) => {
     if (typeof token !== 'string') return next()
-    if (headers['sec-purpose'] !== undefined) throw new Refusal(503, 'open the link in a browser')
+    if (headers['sec-purpose'] !== undefined)
+      throw new Refusal(503, 'a prefetch cannot open the link: open it in a browser')
     const cookie = access.redeem(token)
     if (cookie === undefined && !access.hasSession(headers)) throw new Refusal(401, NO_SESSION)
     if (cookie !== undefined) response.set('Set-Cookie', cookie)

@@ -17,14 +17,14 @@ export class Refusal extends Error {
 
 const STATUS = { usage: 400, conflict: 409, remote: 502, timeout: 504, interrupted: 500 } as const
 
-/** Maps errors of clusters, including missing responses, to statuses other than 500. */
+/** Returns the HTTP status for an error. An error of a cluster, including a missing response, is 502. */
 const statusOf = (error: unknown): number => {
   if (error instanceof LabError) return STATUS[error.code]
   if (error instanceof Refusal) return error.status
   return error instanceof ApiError || error instanceof ApiUnreachable ? 502 : 500
 }
 
-/** Makes later errors of a request JSON, for the scripts of the page. */
+/** Makes `sendRefusal` send errors of this request as JSON, for the scripts of the page. */
 export const refuseAsJson: RequestHandler = (_, response, next) => {
   response.locals.isJson = true
   next()
