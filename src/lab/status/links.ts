@@ -21,7 +21,7 @@ export interface FollowView {
   readonly secondary: string
   readonly state: string
   readonly connectionState: string
-  /** Number of log entries that the secondary lacks. Null if unknown: see `lagOf`, or the primary does not respond. */
+  /** Number of log entries that the secondary lacks. Null if its position or the state of its primary is unknown. */
   readonly lagEntries: number | null
   /** Age of the data of the secondary, in seconds. 0 if the secondary lacks no entry. Null if unknown. */
   readonly lagSeconds: number | null
