@@ -318,7 +318,7 @@ describe('the command', () => {
     const { port } = new URL(origin)
     expect(await home.run('web', '--port', port)).toMatchObject({
       status: 5,
-      stderr: `understudy: port ${port} is taken: choose another port with --port\n`,
+      stderr: `understudy: port ${port} is in use: choose another port with --port\n`,
     })
   })
 

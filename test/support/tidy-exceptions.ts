@@ -25,7 +25,6 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/lab/operations/role-changes.ts': 2,
   'src/lab/live/probe.ts': 1,
   'src/lab/requests/replication.ts': 1,
-  'src/lab/status/links.ts': 1,
   'src/lab/requests/wait.ts': 1,
   'src/storage/barrier/barrier-codec.ts': 1,
   'src/storage/commit/stage-trim.ts': 1,

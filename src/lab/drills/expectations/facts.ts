@@ -28,7 +28,6 @@ import { lagBetween } from '../context/status-samples.js'
 
 const WITHIN = { ...DURATION, default: '30s', description: 'Maximum time of repeated checks; 0s checks once.' } as const
 
-/** Returns the schema of a fact: a map with these keys and `within`. */
 const facts = <const P extends Readonly<Record<string, Schema>>, const R extends keyof P & string>(
   description: string,
   required: readonly R[],

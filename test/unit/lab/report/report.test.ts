@@ -9,7 +9,7 @@ import type {
   DrillResult,
   ObservedLab,
   ObservedCluster,
-  PictureRole,
+  ObservedRole,
   Sample,
   StepResult,
 } from '../../../../src/lab/drills/context/result.js'
@@ -18,14 +18,14 @@ import { toJunit, writeReport } from '../../../../src/lab/report/report.js'
 
 /** A drill as it might have gone: a failover of three clusters that lost two writes. */
 
-const OFF: PictureRole = { mode: 'disabled', state: '', connectionState: '', merkleRoot: '', lastWal: null }
+const OFF: ObservedRole = { mode: 'disabled', state: '', connectionState: '', merkleRoot: '', lastWal: null }
 const ROOT = 'd4'.repeat(20)
-const primary: PictureRole = { mode: 'primary', state: 'running', connectionState: '', merkleRoot: ROOT, lastWal: 812 }
-const secondary: PictureRole = { ...primary, mode: 'secondary', state: 'stream-wals', connectionState: 'ready' }
+const primary: ObservedRole = { mode: 'primary', state: 'running', connectionState: '', merkleRoot: ROOT, lastWal: 812 }
+const secondary: ObservedRole = { ...primary, mode: 'secondary', state: 'stream-wals', connectionState: 'ready' }
 const cluster = (
   name: string,
-  dr: PictureRole,
-  performance: PictureRole,
+  dr: ObservedRole,
+  performance: ObservedRole,
   health: number | null = 200,
 ): ObservedCluster => ({
   name,
@@ -43,7 +43,7 @@ const BEFORE: ObservedLab = {
   ],
 }
 
-const UNKNOWN: PictureRole = { ...OFF, mode: 'unknown' }
+const UNKNOWN: ObservedRole = { ...OFF, mode: 'unknown' }
 const AFTER: ObservedLab = {
   atMs: 9100,
   clusters: [cluster('A', UNKNOWN, UNKNOWN, null), cluster('B', primary, primary), cluster('C', OFF, secondary, 473)],
