@@ -204,7 +204,7 @@ export const isAttached = (lab: AnyLab): lab is AttachedLab => lab.state === 'at
 
 /** Runs work with a client of a cluster, and closes the client, even after an error. `timeoutMs`: timeout of each request. */
 export const withClient = async <T>(
-  cluster: Parameters<typeof clientOf>[0],
+  cluster: ClientAccess,
   work: (client: ApiClient) => Promise<T>,
   timeoutMs?: number,
 ): Promise<T> => {
@@ -221,21 +221,23 @@ export const withClient = async <T>(
  * client.
  */
 export const withAnonymousClient = <T>(
-  cluster: Parameters<typeof clientOf>[0],
+  cluster: ClientAccess,
   work: (client: ApiClient) => Promise<T>,
   timeoutMs?: number,
-): Promise<T> => withClient({ ...cluster, rootToken: '', isObserver: true }, work, timeoutMs)
+): Promise<T> => withClient(anonymous(cluster), work, timeoutMs)
+
+/** Returns the access of an observer without a token. */
+export const anonymous = <C extends ClientAccess>(cluster: C): C => ({ ...cluster, rootToken: '', isObserver: true })
 
 /** Default timeout of a request. A demotion responds after up to `demote_drain_timeout`, 10 s by default. */
 const CALL_MS = 30_000
 
+export type ClientAccess = Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken' | 'exchange'> & {
+  readonly isObserver?: boolean
+}
+
 /** Returns a client of a cluster. The caller must close the client. `isObserver`: servers do not count its requests. */
-export const clientOf = (
-  cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken' | 'exchange'> & {
-    readonly isObserver?: boolean
-  },
-  timeoutMs = CALL_MS,
-): ApiClient =>
+export const clientOf = (cluster: ClientAccess, timeoutMs = CALL_MS): ApiClient =>
   new ApiClient({
     address: cluster.apiAddress,
     ...(cluster.caFile === undefined ? {} : { caPem: readNamedText(cluster.caFile) }),

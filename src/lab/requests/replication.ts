@@ -138,15 +138,21 @@ export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): P
 export const findLagBetween = async (askPrimary: Ask, askSecondary: Ask): Promise<string | undefined> => {
   const before = await askPrimary()
   const theirs = await askSecondary()
-  const { mode, state, connectionState, merkleRoot } = theirs
-  if (mode !== 'secondary') return `mode is ${mode}, not secondary`
-  if (state !== 'stream-wals') return `state is ${state}, not stream-wals`
-  if (connectionState !== 'ready') return `connection_state is ${connectionState}, not ready`
+  const problem = findStreamLag(theirs)
+  if (problem !== undefined) return problem
+  const { merkleRoot } = theirs
   if (merkleRoot === before.merkleRoot) return undefined
   const ours = await askPrimary()
   const isBusy = ours.merkleRoot !== before.merkleRoot
   if (merkleRoot === ours.merkleRoot || (isBusy && hasAll(theirs, before))) return undefined
   return `merkle roots differ: ${ours.merkleRoot} and ${merkleRoot}`
+}
+
+/** Returns why a cluster does not stream from its primary. Undefined if it does. */
+export const findStreamLag = ({ mode, state, connectionState }: ReplicationStatus): string | undefined => {
+  if (mode !== 'secondary') return `mode is ${mode}, not secondary`
+  if (state !== 'stream-wals') return `state is ${state}, not stream-wals`
+  return connectionState === 'ready' ? undefined : `connection_state is ${connectionState}, not ready`
 }
 
 type Call = (path: string, body?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>>

@@ -19,8 +19,9 @@ export interface WaitOptions {
 
 const TIMEOUT: Schema = { type: 'number', title: 'a number of milliseconds' }
 
-/** Pause between two evaluations of a condition, in milliseconds. */
-const PAUSE_MS = 25
+/** First pause between two evaluations of a condition, in milliseconds. The pause doubles up to the maximum. */
+const PAUSE_MS = 5
+const PAUSE_MS_MAX = 25
 
 /** Pause between two evaluations of a cheap condition within this process, in milliseconds. */
 export const NEAR_PAUSE_MS = 5
@@ -48,19 +49,19 @@ export const waitFor = (
   fact: Fact,
   timeoutMs: number,
   signal?: AbortSignal,
-  pauseMs: number = PAUSE_MS,
+  pauseMs?: number,
 ): Promise<void> =>
   whileWaiting(what, async (wait) => {
     requireValid('waitFor', TIMEOUT, timeoutMs, 'timeoutMs')
     const deadline = clock.monotonic() + timeoutMs
-    for (;;) {
+    for (let nextMs = PAUSE_MS; ; nextMs = Math.min(nextMs * 2, PAUSE_MS_MAX)) {
       signal?.throwIfAborted()
       const missing = await evaluate(clock, fact, deadline - clock.monotonic(), wait.missing)
       if (missing === undefined) return
       wait.missing = missing
       if (clock.monotonic() >= deadline)
         throw new LabError('timeout', `timed out after ${timeoutMs} ms waiting for ${what}: ${missing}`)
-      await clock.sleep(pauseMs, signal)
+      await clock.sleep(pauseMs ?? nextMs, signal)
     }
   })
 
