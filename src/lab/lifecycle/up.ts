@@ -116,17 +116,22 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     await writeFiles(lab, options, host)
     const launch = { timeoutMs: options.timeoutMs, signal, isTied: options.isForeground }
     const servers = serversOfLab(planned)
-    const start = async () => {
+    const startDaemon = async () => {
       const { keeper, launched } = await startLabDaemon(lab, host, launch)
       void launched?.ended.then(() => failure.abort(new LabError('remote', 'the lab daemon exited')))
       lab = { ...lab, keeper }
-      for (const server of servers) {
-        signal.throwIfAborted()
-        const { process, ended } = await launchCluster(lab, server, host, launch)
-        void ended.then((ending) => failure.abort(describeEnd(server, ending)))
-        lab = withProcess(lab, server.name, process)
-        saveLab(lab)
-      }
+    }
+    const startServer = async (server: ServerRecord) => {
+      const { process, ended } = await launchCluster(lab, server, host, launch)
+      void ended.then((ending) => failure.abort(describeEnd(server, ending)))
+      lab = withProcess(lab, server.name, process)
+    }
+    // The servers of an in-process lab run in the lab daemon. Others start at the same time as the lab daemon.
+    const start = async () => {
+      if (lab.isInProcess) await startDaemon()
+      const daemon = lab.isInProcess ? [] : [startDaemon()]
+      await unlessAborted(Promise.all([...daemon, ...servers.map(startServer)]), signal)
+      saveLab(lab)
     }
     const what = counted(servers.length, 'server')
     await inStep(`start ${what}`, start, `started ${what}`)
