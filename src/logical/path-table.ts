@@ -17,27 +17,22 @@ export interface PathMatch {
 }
 
 /**
- * The path table of a backend. The first matching row applies. An index by the first segment limits the candidates. A
- * final `*name` matches the rest of the path. The rest can be empty, unless the folder has its own row. Inside a
- * pattern, `*name` matches one or more segments.
+ * The path table of a backend. The first matching row applies. An index by the first segment limits the candidates, which
+ * are compiled at their first use. A final `*name` matches the rest of the path. The rest can be empty, unless the folder
+ * has its own row. Inside a pattern, `*name` matches one or more segments.
  */
 class PathTable {
-  readonly #bySegment: ReadonlyMap<string, readonly PathRow[]>
-  readonly #dynamic: readonly PathRow[]
+  readonly #specs: readonly PathSpec[]
+  readonly #folders: ReadonlySet<string>
+  readonly #segments: ReadonlySet<string | undefined>
+  readonly #rows = new Map<PathSpec, PathRow>()
+  /** The key `undefined` has the rows whose first segment is not literal. */
+  readonly #bySegment = new Map<string | undefined, readonly PathRow[]>()
 
   constructor(specs: readonly PathSpec[]) {
-    const folders = new Set(specs.map(({ pattern }) => pattern.replace(/\/\?$/, '')))
-    const rows = specs.map((spec) => compileRow(spec, folders))
-    const segments = rows.map(({ spec }) => literalSegment(spec.pattern))
-    this.#dynamic = rows.filter((_, index) => segments[index] === undefined)
-    this.#bySegment = new Map(
-      segments
-        .filter((segment) => segment !== undefined)
-        .map((segment) => [
-          segment,
-          rows.filter((_, index) => segments[index] === segment || segments[index] === undefined),
-        ]),
-    )
+    this.#specs = specs
+    this.#folders = new Set(specs.map(({ pattern }) => pattern.replace(/\/\?$/, '')))
+    this.#segments = new Set(specs.map(({ pattern }) => literalSegment(pattern)))
   }
 
   /**
@@ -55,7 +50,14 @@ class PathTable {
 
   #candidates(path: string): readonly PathRow[] {
     const slash = path.indexOf('/')
-    return this.#bySegment.get(slash < 0 ? path : path.slice(0, slash)) ?? this.#dynamic
+    const first = slash < 0 ? path : path.slice(0, slash)
+    const segment = this.#segments.has(first) ? first : undefined
+    return remembered(this.#bySegment, segment, () => this.#compile(segment))
+  }
+
+  #compile(segment: string | undefined): readonly PathRow[] {
+    const compile = (spec: PathSpec) => remembered(this.#rows, spec, () => compileRow(spec, this.#folders))
+    return this.#specs.filter(({ pattern }) => [segment, undefined].includes(literalSegment(pattern))).map(compile)
   }
 }
 
