@@ -74,16 +74,14 @@ for (const { entryPoint = '', exports } of Object.values(program.metafile.output
     throw new Error(`${entryPoint} is imported late and would lose its names: add its package to OUTSIDE`)
 
 /**
- * Bundles the library as CommonJS, because Node 20 and some test runners cannot require ES modules. The bundle contains
- * the packages that are only ES modules. Late imports become late requires. ES modules re-export the CommonJS bundle,
- * which is faster, and each class exists once.
+ * Bundles the library as CommonJS, because Node 20 and some test runners cannot require ES modules. Late imports become
+ * late requires. ES modules re-export the CommonJS bundle, which is faster, and each class exists once.
  */
 const COMMON_JS = path.join(dist, 'cjs')
 const { dependencies } = JSON.parse(await readFile(path.join(dist, '..', 'package.json'), 'utf8')) as {
   dependencies: Record<string, string>
 }
-const ES_MODULES_ONLY: readonly string[] = ['jose']
-const external = ['testcontainers', ...Object.keys(dependencies).filter((name) => !ES_MODULES_ONLY.includes(name))]
+const external = ['testcontainers', ...Object.keys(dependencies)]
 
 /** Other entries take these classes from the library, so that `instanceof` works across entries. */
 const shareClasses: Plugin = {

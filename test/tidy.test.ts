@@ -87,7 +87,6 @@ const OWNERS: Record<string, readonly string[]> = {
   '@grpc/proto-loader': ['replication', 'storage'],
   'shamir-secret-sharing': ['seal'],
   openpgp: ['seal'],
-  jose: ['crypto'],
   '@peculiar/x509': ['crypto'],
   'reflect-metadata': ['crypto'],
   'ipaddr.js': ['base'],

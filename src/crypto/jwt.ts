@@ -2,13 +2,26 @@
  * JSON Web Tokens (JWTs) that are signed with ES512. Every change of a token must make the token invalid, but base64url
  * decoders accept some changed texts. Therefore only texts in canonical form are passed to the library.
  */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign as signBytes,
+  verify as verifyBytes,
+} from 'node:crypto'
+import { promisify } from 'node:util'
 import { parseJsonObject } from '../base/json.js'
 
 const ALGORITHM = 'ES512'
 
-/** Loads the library at the first use, which shortens the startup of servers. */
-const loadJose = () => import('jose')
+/** The header of every token. A token with another header is not one of this server. */
+const HEADER = Buffer.from(JSON.stringify({ alg: ALGORITHM, typ: 'JWT' })).toString('base64url')
+
+/** Both run in the thread pool. A signature has two numbers of 66 bytes, as RFC 7518 requires. */
+const [signAsync, verifyAsync] = [promisify(signBytes), promisify(verifyBytes)]
+const HASH = 'sha512'
+const ENCODING = 'ieee-p1363'
 
 export type JwtClaims = { readonly [name: string]: unknown }
 
@@ -34,9 +47,9 @@ export const openSigningKey = (pkcs8: Buffer): JwtKey => {
   const publicKey = createPublicKey(privateKey)
   return {
     sign: async (claims) => {
-      const { CompactSign } = await loadJose()
-      const payload = Buffer.from(JSON.stringify(claims))
-      return new CompactSign(payload).setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' }).sign(privateKey)
+      const text = `${HEADER}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
+      const signature = await signAsync(HASH, Buffer.from(text), { key: privateKey, dsaEncoding: ENCODING })
+      return `${text}.${signature.toString('base64url')}`
     },
     verify: (text) => verify(text, publicKey),
   }
@@ -45,10 +58,12 @@ export const openSigningKey = (pkcs8: Buffer): JwtKey => {
 export const P521_JWT_KEYS: JwtKeys = { create: createSigningKey, open: openSigningKey }
 
 const verify = async (text: string, publicKey: KeyObject): Promise<JwtClaims | undefined> => {
-  if (!isJwt(text)) return undefined
-  const { compactVerify } = await loadJose()
-  const verified = await compactVerify(text, publicKey, { algorithms: [ALGORITHM] }).catch(() => undefined)
-  return verified && parseClaims(Buffer.from(verified.payload))
+  const [header, payload = '', signature = ''] = text.split('.')
+  if (!isJwt(text) || header !== HEADER) return undefined
+  const signed = Buffer.from(`${header}.${payload}`)
+  const key = { key: publicKey, dsaEncoding: ENCODING } as const
+  const isValid = await verifyAsync(HASH, signed, key, Buffer.from(signature, 'base64url')).catch(() => false)
+  return isValid ? parseClaims(Buffer.from(payload, 'base64url')) : undefined
 }
 
 /**

@@ -1,4 +1,5 @@
-import { decodeProtectedHeader } from 'jose'
+import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose'
 import { expect, test } from 'vitest'
 import { createSigningKey, isJwt, openSigningKey, peekClaims } from '../../../src/crypto/jwt.js'
 import { isExpired, readWrappingClaims, wrappingClaims } from '../../../src/crypto/wrapping-claims.js'
@@ -19,6 +20,18 @@ test('a wrapping token contains its address, its expiry and the token to unwrap'
     nbf: 1_699_999_995,
     type: 'wrapping',
   })
+})
+
+test('a JWT verifies with another library, and a JWT of the other library verifies if it has the same header', async () => {
+  const pkcs8 = createSigningKey()
+  const privateKey = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
+  const own = openSigningKey(pkcs8)
+  const { payload } = await compactVerify(await own.sign(claims), createPublicKey(privateKey))
+  expect(JSON.parse(Buffer.from(payload).toString())).toEqual(claims)
+  const signed = (header: { alg: string; typ?: string }) =>
+    new CompactSign(payload).setProtectedHeader(header).sign(privateKey)
+  expect(await own.verify(await signed({ alg: 'ES512', typ: 'JWT' }))).toEqual(claims)
+  expect(await own.verify(await signed({ alg: 'ES512' }))).toBeUndefined()
 })
 
 test('a JWT with any changed character is invalid', async () => {
