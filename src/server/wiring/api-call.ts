@@ -99,7 +99,8 @@ export const callApi = async (call: ApiCall, network: Network): Promise<{ status
       headers: { 'X-Vault-Token': call.token, 'X-Vault-Request': 'true', ...call.headers, Connection: 'close' },
       body: call.body === undefined ? '' : JSON.stringify(call.body),
       dial: (ends) => network.dial(peer, { timeoutMs: CONNECT_TIMEOUT_MS, signal: ends }),
-      tls: tlsOptionsOf(call.tls, host),
+      // Reads the certificate authorities of the system only for requests that use TLS.
+      tls: isTls ? tlsOptionsOf(call.tls, host) : undefined,
     })
     return { status, body: bytes.toString('utf8') }
   } catch (cause) {
