@@ -187,13 +187,14 @@ export class LabCluster implements ClusterAccess {
     const [first, ...others] = this.nodes.filter(({ isRunning }) => isRunning)
     await first?.unseal()
     const { appliedIndex } = await (await this.active()).status()
-    for (const node of others) {
+    const open = (node: LabNode) => {
       const caughtUp = async () => {
         await node.unseal()
         return findBehind(await node.status(), appliedIndex ?? 0)
       }
-      await this.#until(`${node.name} to be unsealed`, caughtUp, NEAR_PAUSE_MS)
+      return this.#until(`${node.name} to be unsealed`, caughtUp, NEAR_PAUSE_MS)
     }
+    await Promise.all(others.map(open))
   }
 
   /** Waits for an active node, other than `except` if given. Rejects with LabError `timeout`. */

@@ -122,7 +122,8 @@ export const openNodes = async (
   if (!cluster.nodes) return
   const active = await waitForActive(cluster, options)
   const { appliedIndex } = await withAnonymousClient({ ...cluster, ...active }, (client) => askNode(cluster, client))
-  for (const node of cluster.nodes) await openNode({ lab, cluster, node, appliedIndex: appliedIndex ?? 0 }, options)
+  const open = (node: NodeAccess) => openNode({ lab, cluster, node, appliedIndex: appliedIndex ?? 0 }, options)
+  await Promise.all(cluster.nodes.map(open))
   const hasPeers = cluster.nodes.some(({ etcdPort }) => etcdPort !== undefined)
   if (hasPeers && cluster.rootToken !== '') await waitForVotes({ ...cluster, ...active, name: cluster.name }, options)
 }
