@@ -82,7 +82,11 @@ const linksBetweenJoins = (links: readonly Link[], index: number): readonly Link
 }
 
 /** Makes a cluster a primary of all of these kinds before the first secondary joins, because each change restarts it. */
-const ensurePrimaries = async (cluster: ClusterOfNodes, kinds: readonly Kind[], options: WaitOptions): Promise<void> => {
+const ensurePrimaries = async (
+  cluster: ClusterOfNodes,
+  kinds: readonly Kind[],
+  options: WaitOptions,
+): Promise<void> => {
   for (const kind of kinds) await ensurePrimary(cluster, kind, options)
 }
 
@@ -191,8 +195,7 @@ export const joinSecondary = async (
   const [theirs, ours] = await Promise.all([askStatus(below, kind), askStatus(above, kind)])
   if (isFollower(theirs)) return undefined
   const id = idOf(kind, link.secondary)
-  if (ours.knownSecondaries.includes(id))
-    await above.write(`${REPLICATION}/${kind}/primary/revoke-secondary`, { id })
+  if (ours.knownSecondaries.includes(id)) await above.write(`${REPLICATION}/${kind}/primary/revoke-secondary`, { id })
   if (filter) await above.write(filterPath(id), filter)
   const make = activation === 'public-key' ? encryptedToken(above, below, kind, id) : secondaryToken(above, kind, id)
   await enableSecondary(below, kind, await make, caPem)
