@@ -182,8 +182,5 @@ const check = async (server: ClusterAccess, onWarning: (text: string) => void): 
     onWarning(`warning: ${name} does not respond (${messageOf(error)}), but was registered`)
     return
   }
-  throw new LabError(
-    'remote',
-    `${server.apiAddress} responds, but does not serve the Vault HTTP API: check the address`,
-  )
+  throw new LabError('remote', `${server.apiAddress} does not serve the Vault HTTP API: check the address`)
 }

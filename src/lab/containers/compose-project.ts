@@ -68,10 +68,7 @@ export const findComposeProject = async (directory: string, project?: string): P
       `several containers of ${directory} are named ${duplicate[0]}: give each node of a cluster a label ${NODE_LABEL}, such as ${duplicate[0]}1`,
     )
   if (servers.length === 0)
-    throw new LabError(
-      'usage',
-      `no container of ${directory} is a cluster: name the services a, b and so on, or label them with ${CLUSTER_LABEL}`,
-    )
+    throw new LabError('usage', `no container of ${directory} is a cluster: name the services a, b and so on`)
   const wire = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === 'wire')
   const daemon = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === LINKS)
   const withTls = containers.find(hasTls)

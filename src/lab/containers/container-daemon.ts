@@ -17,7 +17,6 @@ const PROXY_PORT = 9000
 /** The ports of a server in its container. */
 export const SERVER_PORTS = { api: 8200, cluster: 8201 }
 
-/** The health check of the container of the lab daemon. */
 export const DAEMON_HEALTH: ['CMD', ...string[]] = ['CMD', 'curl', '-fsS', `http://127.0.0.1:${CONTROL_PORT}/`]
 
 const serversWithClusters = (topology: Topology) =>

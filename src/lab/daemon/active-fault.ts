@@ -157,6 +157,7 @@ const TEXT: Schema = {
   title: 'a string of 1 to 256 characters',
 }
 const KIND: Schema = { type: 'string', enum: KINDS }
+const PAGE: Schema = { type: 'integer', minimum: 0, maximum: 255 }
 const BOOLEAN: Schema = { type: 'boolean' }
 
 const range = (minimum: number, maximum: number): Schema => {
@@ -176,19 +177,11 @@ const SERVER_FAULT_SCHEMAS: Readonly<Record<ServerFault['name'], Schema>> = {
   'hold-state': mapWith({ state: TEXT, kind: KIND }, ['state']),
   skew: mapWith({ ms: range(-LONG_MS_MAX, LONG_MS_MAX) }, ['ms']),
   disk: mapWith({ state: oneOf('full', 'fail', 'slow'), delayMs: range(0, 60_000) }, ['state']),
-  corrupt: mapWith({ tree: oneOf('replicated', 'local'), page: { type: 'integer', minimum: 0, maximum: 255 } }, [
-    'tree',
-    'page',
-  ]),
+  corrupt: mapWith({ tree: oneOf('replicated', 'local'), page: PAGE }, ['tree', 'page']),
   'expire-token': mapWith({ id: TEXT, kind: KIND }, ['id']),
 }
 
-const TARGET = mapWith({ proxy: TEXT, direction: oneOf(...DIRECTIONS), toxic: TEXT, toxicity: range(0, 1) }, [
-  'proxy',
-  'direction',
-  'toxic',
-  'toxicity',
-])
+const TARGET = { proxy: TEXT, direction: oneOf(...DIRECTIONS), toxic: TEXT, toxicity: range(0, 1) }
 const OPTIONS = mapWith({ forMs: range(0, LONG_MS_MAX), isHidden: BOOLEAN })
 
 type Given = Readonly<Record<string, unknown>>
@@ -206,7 +199,7 @@ export const parseFaultRequest = (value: unknown): FaultRequest => {
     return { ...options, cluster, fault: parseFault(value.fault, SERVER_FAULT_SCHEMAS) } as FaultRequest
   }
   const { between } = value
-  const at = isRecord(value.at) ? pick(value.at, TARGET) : undefined
+  const at = isRecord(value.at) ? pick(value.at, mapWith(TARGET, Object.keys(TARGET))) : undefined
   // A proxy that a Toxiproxy client has added belongs to no cluster, so both names are empty.
   const name = at ? { type: 'string' as const } : TEXT
   const isPair = Array.isArray(between) && between.length === 2

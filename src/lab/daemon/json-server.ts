@@ -3,7 +3,6 @@ import type net from 'node:net'
 import { attempt } from '../../base/attempt.js'
 import { LabError } from '../model/lab-error.js'
 
-/** A response. */
 export interface Reply {
   readonly status: number
   readonly text?: string

@@ -31,7 +31,6 @@ interface Surroundings {
 
 type EndKind = 'fault-healed' | 'fault-expired'
 
-/** Maximum number of active faults. */
 const FAULTS_MAX = 1000
 
 /** Retry interval for the removal of an expired fault whose server did not respond, in milliseconds. */

@@ -98,7 +98,6 @@ export const runLabDaemon = async (
 
 const STATUS = { usage: 400, conflict: 409, remote: 500, timeout: 500, interrupted: 500 } as const
 
-/** The components that the API controls. */
 interface Controlled {
   readonly daemon: LabDaemon
   readonly log: EventLog
@@ -119,9 +118,7 @@ const serveControl = async (
 ): Promise<Pick<JsonServer, 'close'>> => {
   const streams = new EventStreams(controlled.log)
   const miss = (pathname: string, isKnown: boolean) =>
-    isKnown
-      ? refusal(405, 'unsupported operation')
-      : refusal(404, `there is no path ${pathname}; GET / lists the paths`)
+    isKnown ? refusal(405, 'unsupported operation') : refusal(404, `there is no path ${pathname}; see GET /`)
   const service = { routes: routesOf(controlled, streams), miss, refuse }
   const server = await (typeof socket === 'number'
     ? serveJson({ ...service, guard: requireNoPage }, { port: socket, host })
@@ -164,8 +161,7 @@ const routesOf = ({ daemon, log, toxiproxy, servers }: Controlled, streams: Even
    */
   'GET /events': ({ query, response }) => {
     const after = Number(query.get('after') ?? 0)
-    if (!Number.isSafeInteger(after) || after < 0)
-      throw new LabError('usage', '"after" must be the ID of an event, or 0')
+    if (!Number.isSafeInteger(after) || after < 0) throw new LabError('usage', '"after" must be 0 or an event ID')
     if (!query.has('follow')) return ok({ events: log.after(after).map(({ line }) => JSON.parse(line) as unknown) })
     streams.add(response, after)
     return undefined

@@ -42,7 +42,6 @@ export class Proxies {
     return this.#daemon.proxies.map((proxy) => this.#show(proxy))
   }
 
-  /** Returns the metrics for Prometheus. */
   metrics(): string {
     return linkMetrics(this.#daemon.proxies, this.#daemon.active)
   }

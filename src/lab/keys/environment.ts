@@ -76,9 +76,8 @@ export const environmentOf = async (
   const { name, caFile } = cluster
   const base = { cluster: name, address: (node ?? cluster).apiAddress, caFile, token: undefined, note: undefined }
   const askNode = (client: ApiClient) => findClosedReason(client, node?.name ?? name)
-  const nodeClosed =
-    node && (await withAnonymousClient({ ...cluster, apiAddress: node.apiAddress }, askNode, TIMEOUT_MS))
-  if (nodeClosed !== undefined) return { ...base, note: nodeClosed }
+  const note = node && (await withAnonymousClient({ ...cluster, apiAddress: node.apiAddress }, askNode, TIMEOUT_MS))
+  if (note !== undefined) return { ...base, note }
   const find = async (client: ApiClient): Promise<ClientEnvironment> => {
     const closed = await findClosedReason(client, name)
     if (closed !== undefined) return { ...base, note: closed }

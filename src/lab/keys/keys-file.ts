@@ -47,10 +47,7 @@ export const parseKeys = (text: string, file: string): KnownKeys => {
   const clusters = new Map(
     listed.map(([name, keys]) => {
       if (!/^[A-Z]$/.test(name) || !isRecord(keys))
-        throw new LabError(
-          'usage',
-          `${file} has an entry "${name}", which must be a map of keys under a letter from A to Z`,
-        )
+        throw new LabError('usage', `${file}: "${name}" must be a letter from A to Z with a map of keys`)
       return [name, keysOf(keys, name, file)] as const
     }),
   )

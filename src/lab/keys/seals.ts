@@ -59,9 +59,7 @@ const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, clus
     if (!(await sealOf(client)).isSealed) return
   }
   const why =
-    refusal === ''
-      ? 'the server accepted the keys, but is not unsealed yet'
-      : `no key of the lab unseals it (${refusal})`
+    refusal === '' ? 'the unseal with its keys is not complete yet' : `no key of the lab unseals it (${refusal})`
   throw new LabError('remote', `${describeServer(cluster.name)} is still sealed: ${why}`)
 }
 

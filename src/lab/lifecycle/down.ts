@@ -39,7 +39,7 @@ export const downLab = async (
     if (!lab && options.keep)
       throw new LabError(
         'conflict',
-        `cannot read the record of the lab "${name}", so its data cannot be kept: run the command without --keep`,
+        `the record of the lab "${name}" is damaged: omit --keep, which requires the record`,
       )
     if (lab && options.keep) recordStop(lab)
     if (lab) await stopLab(lab, options, host)

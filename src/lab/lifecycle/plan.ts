@@ -22,7 +22,6 @@ import { planLabDaemon } from '../processes/launch.js'
 import { labDirectory } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 
-/** The parameters of `planLab`. */
 export interface LabPlan {
   readonly name: string
   readonly topology: Topology
@@ -198,7 +197,6 @@ const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, inputs:
 
 const randomWord = (random: Random): string => random.bytes(RANDOM_WORD_BYTES).toString('hex')
 
-/** Returns the directory of the certificates of a lab. */
 export const tlsDirectory = (directory: string): string => path.join(directory, 'tls')
 
 /** Returns how the servers of these clusters can be reached, by server name. */

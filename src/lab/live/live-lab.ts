@@ -12,7 +12,6 @@ import { sealCluster, unsealCluster } from '../keys/seals.js'
 import type { Topology } from '../model/topology.js'
 import type { LabKind, ProcessVerb, ServerVerb } from '../model/server-verbs.js'
 
-/** The event log of a lab. */
 export interface LabEvents {
   /** Records an event. Never rejects, because a lost event must not stop an action. */
   append(draft: EventDraft): Promise<void>
@@ -21,7 +20,6 @@ export interface LabEvents {
   close(): void
 }
 
-/** The faults of a lab. */
 export interface LabFaults {
   set(request: FaultRequest): Promise<ActiveFault>
   list(): Promise<readonly ActiveFault[]>

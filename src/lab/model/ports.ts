@@ -107,10 +107,8 @@ const takePair = async (random: Random, servers: net.Server[], given: ReadonlySe
       await Promise.all(taken.map((server) => new Promise((done) => server.close(done))))
     }
   }
-  throw new LabError(
-    'conflict',
-    `no two consecutive ports from ${first} to ${last} are free; set UNDERSTUDY_RANDOM_PORTS to another range`,
-  )
+  const text = `no two consecutive ports from ${first} to ${last} are free`
+  throw new LabError('conflict', `${text}; set UNDERSTUDY_RANDOM_PORTS to another range`)
 }
 
 /** Whether a local port can currently be bound. */

@@ -3,7 +3,6 @@ import { LabError } from './lab-error.js'
 /** Actions on the process of a server. */
 export type ProcessVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume' | 'wipe'
 
-/** Actions on a server. */
 export type ServerVerb = ProcessVerb | 'unseal' | 'seal'
 
 interface VerbTexts {

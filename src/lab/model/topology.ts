@@ -138,7 +138,6 @@ export interface Topology {
 
 export const planOf = ({ plans = {} }: Topology, cluster: string): ClusterPlan => plans[cluster] ?? {}
 
-/** Storage types of multi-node clusters. */
 export const NODE_STORAGES = ['etcd', 'raft'] as const
 
 /**
@@ -214,7 +213,6 @@ export const findNameClashes = (
       .map((node) => ({ cluster: node, text: `cluster ${node} has the name of a node of cluster ${name}` })),
   )
 
-/** Returns the names of all servers of all clusters. */
 export const allServersOf = (topology: Topology): readonly string[] =>
   topology.clusters.flatMap((name) => serversOf(topology, name))
 

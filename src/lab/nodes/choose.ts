@@ -12,7 +12,6 @@ interface ClusterOfServers extends Named {
 
 type LabOf<C> = Pick<AnyLab, 'name'> & { readonly clusters: readonly C[] }
 
-/** One server and its cluster. */
 interface ServerOfCluster<C extends ClusterOfServers> {
   readonly cluster: C
   readonly server: NonNullable<C['nodes']>[number]

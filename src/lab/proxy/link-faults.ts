@@ -224,7 +224,6 @@ export const describeLinkFault = (fault: LinkFault): string =>
 const DELAY_MS_MAX = 2 ** 31 - 1
 const BYTES_MAX = 2 ** 40
 
-/** Returns the minimum and maximum of a field. */
 export const boundsOf = ({ unit, least = 0 }: FaultField): readonly [number, number] => [
   least,
   unit === 'ms' ? DELAY_MS_MAX : BYTES_MAX,

@@ -54,10 +54,8 @@ export const askLosses = async (
   const all = lab.clusters.map(async (cluster) => {
     const asked = isOwner ? cluster : { ...cluster, labApiToken: undefined }
     const none: LossLists = { losses: [], held: [] }
-    return {
-      cluster: cluster.name,
-      ...(await withAnonymousClient(asked, readLossLists, TIMEOUT_MS).catch(() => none)),
-    }
+    const lists = await withAnonymousClient(asked, readLossLists, TIMEOUT_MS).catch(() => none)
+    return { cluster: cluster.name, ...lists }
   })
   return (await Promise.all(all)).filter(({ losses, held }) => losses.length + held.length > 0)
 }

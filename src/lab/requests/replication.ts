@@ -67,12 +67,7 @@ export const wrappedTokenIn = (answer: Readonly<Record<string, unknown>>): strin
 }
 
 /** Returns an activation token that only the secondary can decrypt, without a request to the API of the primary. */
-export const encryptedToken = async (
-  primary: ApiClient,
-  secondary: ApiClient,
-  kind: Kind,
-  id: string,
-): Promise<string> => {
+export const encryptedToken = async (primary: ApiClient, secondary: ApiClient, kind: Kind, id: string) => {
   const made = await secondary.write(`${REPLICATION}/${kind}/secondary/generate-public-key`)
   const { secondary_public_key } = (made.data ?? {}) as { secondary_public_key?: string }
   const path = `${REPLICATION}/${kind}/primary/secondary-token`

@@ -68,8 +68,7 @@ export class InProcessServer extends ServerHandle {
 
   /** The ports of the server. Throws LabError `usage` if they are not configured and the server was never started. */
   get ports(): PortPair {
-    if (!this.#ports)
-      throw new LabError('usage', `${this.name} was never started, so it has no ports: call start() first`)
+    if (!this.#ports) throw new LabError('usage', `${this.name} has no ports before its first start: call start()`)
     return this.#ports
   }
 

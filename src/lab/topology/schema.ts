@@ -45,11 +45,7 @@ const SEED: Schema = {
       {
         type: { type: 'string', default: 'kv' },
         version: { type: 'integer', minimum: 1, maximum: 2, default: 2, description: 'Version of a kv engine.' },
-        local: {
-          type: 'boolean',
-          default: false,
-          description: 'Whether the engine is local, and therefore not replicated to performance secondaries.',
-        },
+        local: { type: 'boolean', default: false, description: 'Whether performance replication excludes the engine.' },
         description: { type: 'string' },
       },
     ),
