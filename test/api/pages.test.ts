@@ -157,8 +157,8 @@ describe('commands of a page', { timeout: LONG_MS }, () => {
       (await run('bash', ['-c', toScript(readPage('x.md', `\`\`\`sh\n${line}\necho after\n\`\`\``))], desk)).status
     expect(await statusOf('understudy ls')).toBe(0)
     expect(await statusOf('understudy env A')).toBe(1)
-    expect(await statusOf('understudy env A # ends with 1')).toBe(0)
-    expect(await statusOf('understudy ls # ends with 1')).toBe(1)
+    expect(await statusOf('understudy env A # exits with 1')).toBe(0)
+    expect(await statusOf('understudy ls # exits with 1')).toBe(1)
   })
 })
 

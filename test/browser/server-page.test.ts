@@ -144,7 +144,7 @@ describe('the page of a server', () => {
     await ui.see('tr:has(th:text-is("out/")) td:text-is("discard")')
     await ui.saveScreenshots('audit')
     await ui.expectNoBarrier()
-    await ui.see('.nothing:has-text("The page cannot show entries")')
+    await ui.see('.nothing:has-text("The audit devices write entries without hashing")')
     await act('Disable … out/')
     await isClosed()
     await ui.see('.nothing:has-text("No audit device is enabled")')

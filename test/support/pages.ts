@@ -51,7 +51,7 @@ export type Reader = 'terminal' | 'job'
 
 /**
  * Returns the commands of a page as one bash script. It ends at the first command that fails, unless the comment of the
- * command names another exit status: "ends with 2", "ends with 0 or 3". A command with the comment "q quits" is typed
+ * command names another exit status: "exits with 2", "exits with 0 or 3". A command with the comment "q quits" is typed
  * in a terminal by the test; without a terminal, it is interrupted after its first output.
  */
 export const toScript = (page: Page, reader: Reader = 'job'): string =>
@@ -67,7 +67,7 @@ export const toScript = (page: Page, reader: Reader = 'job'): string =>
 const toCommand = (line: string, reader: Reader): string => {
   const command = line.replace(/\s+#.*$/, '')
   if (/#.*\bq quits/.test(line)) return reader === 'terminal' ? command : untilPrinted(command)
-  const [, first, second = first] = /#.*\bends with (\d+)(?:,? or (\d+))?/.exec(line) ?? []
+  const [, first, second = first] = /#.*\bexits with (\d+)(?:,? or (\d+))?/.exec(line) ?? []
   if (first === undefined) return line
   return [
     `was=0; ${command} || was=$?`,
