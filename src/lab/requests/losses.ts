@@ -32,7 +32,7 @@ export interface ClusterLoss {
  */
 export type LossLists = Readonly<Record<'losses' | 'held', readonly ClusterLoss[]>>
 
-/** Reads the loss lists of a cluster. A sealed server responds too. */
+/** Returns the lists of a cluster. Throws if the server is sealed or is restarting. */
 export const readLossLists = async (client: ApiClient): Promise<LossLists> => {
   const { losses, held } = await client.call('GET', '/_understudy/v1/losses')
   return { losses: parseLosses(losses), held: parseLosses(held) }

@@ -3,7 +3,7 @@ import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import { type Category, findMountOf, KEYS } from '../../storage/keys/key-families.js'
 import type { Frame, ReplicableStore, WalOperation } from '../../storage/keys/replicable.js'
 import { decodeFrame } from '../../storage/log/frame.js'
-import { leafHash } from '../../storage/trees/leaf.js'
+import { leafHash, NO_LEAF } from '../../storage/trees/leaf.js'
 import type { MountFact } from '../model/compile-filter.js'
 import { recordKey } from '../model/state.js'
 import type { Kind } from '../model/types.js'
@@ -43,6 +43,8 @@ export interface LostEntry {
   /** The storage path. The path of the mount replaces its ID if the mount is known. */
   readonly path: string
   readonly operation: 'put' | 'delete'
+  /** True if the key had no value before this entry. */
+  readonly isNew?: true
 }
 
 /** An entry of an open list: with its key, and the leaf hash of its value in base64, which is empty for a deletion. */
@@ -52,7 +54,12 @@ export interface OpenEntry extends LostEntry {
 }
 
 /** Returns an entry without the fields of an open list. */
-export const toLostEntry = ({ index, path, operation }: LostEntry): LostEntry => ({ index, path, operation })
+export const toLostEntry = ({ index, path, operation, isNew }: LostEntry): LostEntry => ({
+  index,
+  path,
+  operation,
+  ...(isNew && { isNew }),
+})
 
 /** A list in storage. */
 export interface StoredLoss {
@@ -148,16 +155,32 @@ class BoundedSuffix {
  */
 const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
-const describe = (index: number, { key, value }: WalOperation, paths: ReadonlyMap<string, string>): OpenEntry => {
+const describe = (
+  index: number,
+  { key, value, delta }: WalOperation,
+  paths: ReadonlyMap<string, string>,
+): OpenEntry => {
   const found = findMountOf(key)
   const mount = found && paths.get(found.uuid)
   const path = mount === undefined ? key : mount + found?.rest
-  return { index, path, operation: value === undefined ? 'delete' : 'put', key, leaf: leafOf(key, value) }
+  const leaf = value === undefined ? NO_LEAF : leafHash(key, value)
+  // The delta is the XOR of the leaf hashes before and after.
+  const isNew = delta.equals(leaf)
+  return {
+    index,
+    path,
+    operation: value === undefined ? 'delete' : 'put',
+    ...(isNew && { isNew }),
+    key,
+    leaf: leafText(leaf),
+  }
 }
 
 /** Returns the leaf hash of a stored value in base64; empty without a value. */
 export const leafOf = (key: string, value: Buffer | undefined): string =>
-  value === undefined ? '' : leafHash(key, value).toString('base64')
+  leafText(value === undefined ? NO_LEAF : leafHash(key, value))
+
+const leafText = (leaf: Buffer): string => (leaf === NO_LEAF ? '' : leaf.toString('base64'))
 
 /**
  * Stores a loss. Writes the frames first and the list last, so that every listed loss is complete. The list

@@ -208,12 +208,17 @@ export class Replication {
 
   /**
    * Resolves to the entries that this cluster discarded, or will discard when it follows its new primary. With `isHeld`, those
-   * that it still has although its primary has lost them. `/_understudy/v1/losses` shows both.
+   * that it still has although its primary has lost them. `/_understudy/v1/losses` shows both. `isSettled`: the data of
+   * this cluster shows that the entries are lost.
    */
-  async losses(isHeld = false): Promise<Loss[]> {
+  async losses(isHeld = false): Promise<(Loss & { readonly isSettled: boolean })[]> {
     const { storage } = this.context.host
     const found = await readLosses(storage, ({ open }) => (open?.isHeld ?? false) === isHeld)
-    return found.map(({ loss: { open: _, ...loss } }) => ({ ...loss, entries: loss.entries.map(toLostEntry) }))
+    return found.map(({ loss: { open, ...loss } }) => ({
+      ...loss,
+      entries: loss.entries.map(toLostEntry),
+      isSettled: open === undefined,
+    }))
   }
 
   /**

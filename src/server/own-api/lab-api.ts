@@ -1,6 +1,6 @@
 import { parseDurationMs } from '../../base/duration.js'
 import { packageVersion } from '../../base/package-version.js'
-import { invalid, notFound, sealed, unsupportedOperation } from '../../logical/errors.js'
+import { invalid, notFound, unsupportedOperation } from '../../logical/errors.js'
 import type { Rendered, LabRequest } from '../../logical/incoming.js'
 import { type JsonObject, parseJson } from '../../logical/json.js'
 import type { Withheld } from '../../logical/request.js'
@@ -8,17 +8,17 @@ import { printJson } from '../../base/json-print.js'
 import { clientRequests, renderPrometheus } from '../../core/status/metrics.js'
 import { HOLD_STATES } from '../../replication/host/holds.js'
 import type { Ahead, Registration } from '../../replication/model/state.js'
-import type { Loss } from '../../replication/roles/losses.js'
 import { KINDS } from '../../replication/roles/role-records.js'
 import type { ServerConfig } from '../config/config.js'
 import { SKEW_MS_MAX } from '../data/cluster-image.js'
 import { DISK_STATES } from '../faults/disk-faults.js'
 import { describeOwnApi, listOwnApi } from './document.js'
-import { describeLost } from './lost-entries.js'
+import { describeLost, hasSecretId } from './lost-entries.js'
 import { type OwnOperation, SERVER_OPERATIONS, type ServerOperation } from './server-operations.js'
 import { readMetrics } from '../wiring/metric-reading.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
 import {
+  closed,
   describeNode,
   hasToken,
   hidePaths,
@@ -167,28 +167,29 @@ const fenceOf = async ({ replication, clock }: OpenCluster): Promise<JsonObject 
 }
 
 async function losses(server: LabServer): Promise<JsonObject> {
-  const cluster = server.runtime?.cluster
-  if (!cluster) return { losses: [], held: [] }
+  const { cluster } = server.runtime ?? {}
+  if (!cluster) throw closed(server)
   const { replication } = cluster.replication
   const [lost, held] = await Promise.all([replication.losses(), replication.losses(true)])
-  const describe = (all: readonly Loss[]) => all.map((loss) => describeLoss(loss, cluster.clock.now()))
-  return { losses: describe(lost), held: describe(held) }
+  const nowMs = cluster.clock.now()
+  const isStored = (path: string) => hasSecretId(replication.context.host, path, nowMs)
+  const describe = ({ epoch, firstIndex, lastIndex, reason, isSettled, ...loss }: (typeof lost)[number]) => ({
+    epoch,
+    first_index: firstIndex,
+    last_index: lastIndex,
+    reason,
+    // Until a list is settled, the data of this cluster has the effect of the lost entries.
+    entries: describeLost(loss.entries, nowMs, isSettled ? isStored : undefined),
+    entries_beyond: loss.entriesBeyond ?? 0,
+    frames_beyond: loss.framesBeyond ?? 0,
+  })
+  return { losses: lost.map(describe), held: held.map(describe) }
 }
 
-const describeLoss = (loss: Loss, nowMs: number): JsonObject => ({
-  epoch: loss.epoch,
-  first_index: loss.firstIndex,
-  last_index: loss.lastIndex,
-  reason: loss.reason,
-  entries: describeLost(loss.entries, nowMs),
-  entries_beyond: loss.entriesBeyond ?? 0,
-  frames_beyond: loss.framesBeyond ?? 0,
-})
-
 async function metrics(server: LabServer): Promise<string> {
-  const cluster = server.runtime?.cluster
-  if (!server.runtime || !cluster) throw sealed()
-  return renderPrometheus(await readMetrics(server.runtime, cluster.replication, server))
+  const { runtime } = server
+  if (!runtime?.cluster) throw closed(server)
+  return renderPrometheus(await readMetrics(runtime, runtime.cluster.replication, server))
 }
 
 /**
@@ -251,7 +252,7 @@ function corrupt(server: LabServer, body: JsonObject): void {
     throw invalid('page must be a whole number from 0 to 255')
   }
   const { runtime } = server
-  if (!runtime?.cluster) throw sealed()
+  if (!runtime?.cluster) throw closed(server)
   runtime.store.corruptPage(tree, page)
 }
 
@@ -260,7 +261,7 @@ async function expireToken(server: LabServer, body: JsonObject): Promise<void> {
   const { id } = body
   if (typeof id !== 'string' || !kind) throw invalid('id and kind are required')
   const roles = server.runtime?.cluster?.replication.replication.context.roles
-  if (!roles) throw sealed()
+  if (!roles) throw closed(server)
   const isIssued = (row: Registration) => row.id === id && row.state === 'issued'
   const record = roles.record(kind)
   if (record.mode !== 'primary' || !record.registrations.some(isIssued)) {

@@ -9,7 +9,7 @@ import type { JsonObject, JsonValue } from '../../logical/json.js'
 import { isIP } from 'node:net'
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { sha256 } from '../../crypto/digest.js'
-import { LogicalError } from '../../logical/errors.js'
+import { LogicalError, RESTARTING_REFUSAL, sealed } from '../../logical/errors.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 
 /** The parts of a server that the lab endpoints read and change. */
@@ -41,6 +41,10 @@ export const describeNode = ({
     is_performance_standby: status.isPerformanceStandby && !status.isRemoved,
     applied_index: runtime?.appliedIndex ?? 0,
   }
+
+/** Returns LogicalError 503: the data cannot be decrypted, because the cluster is sealed or is restarting. */
+export const closed = ({ status }: Pick<LabServer, 'status'>): LogicalError =>
+  status.isRestarting ? new LogicalError('unavailable', RESTARTING_REFUSAL) : sealed()
 
 /** Throws a 403 error if the caller may not change this server. Without a token, only web pages are rejected. */
 export const requireRight = (request: LabRequest, token: string): void => {

@@ -147,7 +147,8 @@ export const SERVER_OPERATIONS = {
     }),
   },
   'GET losses': {
-    summary: 'Lists the log entries that failovers lost, and those that only this cluster has. Available while sealed',
+    summary:
+      'Lists the log entries that failovers lost, and those that only this cluster has. Requires an unsealed server',
     answer: object({ losses: listOf(loss), held: listOf(loss) }),
   },
   'GET events': {

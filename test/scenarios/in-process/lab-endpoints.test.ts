@@ -18,6 +18,8 @@ it('a lab endpoint reports a failed action', async () => {
   expect(await post('faults/corrupt', fault)).toBe('204 ')
   await A.client.call('PUT', 'sys/seal')
   expect(await post('faults/corrupt', fault)).toBe('503 Vault is sealed')
+  const { status, json } = await A.anonymous.send('GET', '/_understudy/v1/losses')
+  expect([status, json?.errors]).toEqual([503, ['Vault is sealed']])
   expect(await post('states/hold', { state: 'apply' })).toBe('204 ')
 })
 

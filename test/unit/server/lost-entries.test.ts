@@ -9,13 +9,17 @@ const ACCESSOR = `auth/approle/accessor_local/${'c'.repeat(64)}`
 
 const expiryAt = (time: string) => `sys/expire/time/${time}.h1/root/auth/token/create`
 
-/** Returns the credentials that came back. Each step is the operations of one log entry, such as `put sys/token/id/h1`. */
+/**
+ * Returns the credentials that came back. Each step is the operations of one log entry, such as `put sys/token/id/h1`.
+ * `new` instead of `put`: the key had no value before.
+ */
 const restoredBy = (...steps: readonly (readonly string[])[]) =>
   describeLost(
     steps.flatMap((operations, step) =>
       operations.map((text) => {
-        const [operation = '', path = ''] = text.split(' ')
-        return { index: 7 + step, path, operation: operation as 'put' | 'delete' }
+        const [word = '', path = ''] = text.split(' ')
+        const operation = word === 'delete' ? word : 'put'
+        return { index: 7 + step, path, operation, ...(word === 'new' && { isNew: true }) }
       }),
     ),
     NOW_MS,
@@ -37,15 +41,21 @@ it('a token with limited uses came back if its last use was lost', () => {
 
 it('a token that has expired, or that the lost entries created, did not come back', () => {
   expect(restoredBy(['delete sys/token/id/h1', `delete ${expiryAt(EARLIER)}`])).toEqual([])
-  const created = ['put sys/token/id/h1', `put ${expiryAt(LATER)}`]
+  const created = ['new sys/token/id/h1', `new ${expiryAt(LATER)}`]
   expect(restoredBy(created, ['delete sys/token/id/h1', `delete ${expiryAt(LATER)}`])).toEqual([])
-  expect(restoredBy(['put sys/token/id/h1'], ['delete sys/token/id/h1']), 'a root token').toEqual([])
+  expect(restoredBy(['new sys/token/id/h1'], ['delete sys/token/id/h1']), 'a root token').toEqual([])
+})
+
+it('a root token came back even if the lost entries also counted a use', () => {
+  expect(restoredBy(['put sys/token/id/h1'], ['delete sys/token/id/h1'])).toEqual(['token 8'])
+  const lastUse = ['put sys/token/id/h1', `new ${expiryAt(EARLIER)}`]
+  expect(restoredBy(lastUse, ['delete sys/token/id/h1', `delete ${expiryAt(EARLIER)}`])).toEqual(['token 8'])
 })
 
 it('a SecretID whose removal was lost came back, unless the lost entries created it', () => {
   const removed = [`delete ${SECRET_ID}`, `delete ${ACCESSOR}`]
   expect(restoredBy(removed)).toEqual(['secret_id 7'])
   expect(restoredBy([`put ${SECRET_ID}`], removed), 'after another use').toEqual(['secret_id 8'])
-  expect(restoredBy([`put ${SECRET_ID}`, `put ${ACCESSOR}`], removed)).toEqual([])
+  expect(restoredBy([`new ${SECRET_ID}`, `new ${ACCESSOR}`], removed)).toEqual([])
   expect(restoredBy(['delete kv/data/secret_id/app', 'delete sys/policy/p'])).toEqual([])
 })
