@@ -5,14 +5,20 @@ import type { LastPosition } from '../requests/expected-loss.js'
 export const takesDown = (verb: unknown): boolean => ['stop', 'crash', 'pause', 'seal'].includes(String(verb))
 
 /**
- * Returns the log position of a DR primary when a command took the cluster down. Undefined if the cluster was not a DR primary,
- * if a later command started the cluster or restored the lab, or if the lab no longer has the event of the command.
+ * Returns the position of a DR primary when a command took it down. Undefined if the cluster was not a DR primary, if a
+ * later command started it or restored the lab, or if the lab daemon saw it serve again: a start that was interrupted has
+ * no event of its own. Events have the positions, so they are available as long as the lab daemon keeps its events.
  */
 export const findLastPosition = (events: readonly LabEvent[], cluster: string): LastPosition | undefined => {
-  const commands = events.filter((event) => event.kind === 'command' && (event.cluster ?? cluster) === cluster)
-  const end = commands.findLastIndex(({ details }) => !takesDown(details.verb))
+  const own = events.filter((event) => (event.cluster ?? cluster) === cluster)
+  const end = own.findLastIndex(
+    ({ kind, details }) =>
+      (kind === 'command' && !takesDown(details.verb)) ||
+      (kind === 'process' && details.to === 'running') ||
+      (kind === 'seal' && details.to === 'unsealed'),
+  )
   // A second command records no position, because the server is already down.
-  return commands
+  return own
     .slice(end + 1)
     .flatMap(({ details }) => parsePosition(details.position) ?? [])
     .at(-1)
@@ -28,8 +34,8 @@ export const findLastPositionOf = (events: readonly LabEvent[], set: string): La
 }
 
 const parsePosition = (value: unknown): LastPosition | undefined => {
-  const { set, lastWal, isFinal } = (value ?? {}) as Partial<LastPosition>
-  return typeof set === 'string' && typeof lastWal === 'number'
-    ? { set, lastWal, isFinal: isFinal === true }
+  const { set, epoch, lastWal, isFinal } = (value ?? {}) as Partial<LastPosition>
+  return typeof set === 'string' && typeof epoch === 'string' && typeof lastWal === 'number'
+    ? { set, epoch, lastWal, isFinal: isFinal === true }
     : undefined
 }

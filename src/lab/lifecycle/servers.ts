@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { parseJsonObject } from '../../base/json.js'
+import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import {
   type ClusterAccess,
@@ -17,7 +18,7 @@ import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { takesDown } from '../daemon/last-position.js'
 import { LabError } from '../model/lab-error.js'
 import { NO_PROCESS, type ProcessFacts } from '../model/process-table.js'
-import type { LastPosition } from '../requests/expected-loss.js'
+import { askInfo, type LastPosition } from '../requests/expected-loss.js'
 import { askStatus, waitForAnswer } from '../requests/replication.js'
 import { lastLogLines } from '../processes/child-process.js'
 import { unsealWithAny } from '../keys/seals.js'
@@ -77,9 +78,12 @@ const TIMEOUT_MS = 1000
 
 /** Returns the position of a DR primary before a command takes it down. Undefined for other roles, or without a response. */
 const positionBefore = async (cluster: ClusterAccess): Promise<LastPosition | undefined> => {
-  const ask = withAnonymousClient(cluster, (client) => askStatus(client, 'dr'), TIMEOUT_MS)
-  const status = await ask.catch(() => undefined)
-  return status?.mode === 'primary' ? { set: status.clusterId, lastWal: status.lastKindWal, isFinal: false } : undefined
+  const ask = async (client: ApiClient) => {
+    const { mode, clusterId, lastKindWal } = await askStatus(client, 'dr')
+    if (mode !== 'primary') return undefined
+    return { set: clusterId, epoch: textOfJson((await askInfo(client)).epoch), lastWal: lastKindWal, isFinal: false }
+  }
+  return withAnonymousClient(cluster, ask, TIMEOUT_MS).catch(() => undefined)
 }
 
 /** Returns the position after an orderly stop, from the last line of the log. Without this line, returns `before`. */

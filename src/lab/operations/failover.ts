@@ -64,13 +64,14 @@ const refuseLoss = async (runbook: Runbook, ours: ReplicationStatus, failover: F
   const { lost, to, acceptLoss } = failover
   const theirs = await runbook.status(to, 'dr')
   if (ours.mode === NO_STATUS.mode) return requireAccepted(runbook, failover)
-  if (theirs.clusterId !== ours.clusterId && acceptLoss !== 'any')
+  const isFormerPrimary = isDetached(ours) && theirs.clusterId === ours.clusterId
+  if (!isFormerPrimary && acceptLoss !== 'any')
     throw new LabError(
       'remote',
-      `${lost} is running and not in the DR replication set of ${to}, so writes of the lost primary may be missing: name the lost primary, or pass --accept-loss any`,
+      `${lost} is running and not the former DR primary of ${to}, so writes of the lost primary may be missing: name the lost primary, or pass --accept-loss any`,
     )
   // A demoted, running primary reports whether its secondary lacks data only when it is demoted.
-  if (!isDetached(ours) || theirs.merkleRoot === ours.merkleRoot) return false
+  if (isFormerPrimary && theirs.merkleRoot === ours.merkleRoot) return false
   if (acceptLoss === 'any') return true
   throw new LabError(
     'remote',

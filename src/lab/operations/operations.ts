@@ -151,8 +151,8 @@ export const findCut = async (
   const theirs = await runbook.status(secondary, kind)
   if (ours.mode !== 'primary') return `the ${KIND_WORDS[kind]} replication of ${primary} is ${ours.mode}`
   const problem = findStreamProblem(theirs)
-  const last = { set: ours.clusterId, lastWal: ours.lastKindWal, isFinal: false }
-  const loss = expectedLoss({ secondary: theirs, announced: 0, last, nowMs: 0 })
+  const last = { set: ours.clusterId, epoch: '', lastWal: ours.lastKindWal, isFinal: false }
+  const loss = expectedLoss({ secondary: theirs, epoch: '', announced: 0, last, nowMs: 0 })
   return problem && `${problem}; a failover ${describeLoss(loss)}`
 }
 

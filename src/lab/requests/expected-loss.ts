@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.js'
+import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
 import { describeEntries } from './losses.js'
@@ -8,6 +9,8 @@ import { isPlaced, type ReplicationStatus } from './replication-status.js'
 export interface LastPosition {
   /** The ID of the replication set. */
   readonly set: string
+  /** The epoch of the log. A later primary of the set has another one. */
+  readonly epoch: string
   /** Index of its last log entry. */
   readonly lastWal: number
   /** Whether the primary acknowledged nothing later. True only after an orderly stop. */
@@ -16,6 +19,8 @@ export interface LastPosition {
 
 interface LossFacts {
   readonly secondary: ReplicationStatus
+  /** The epoch of the log that the secondary has applied. Empty if unknown. */
+  readonly epoch: string
   /** The last position that the primary announced to the secondary. 0 if unknown. */
   readonly announced: number
   /** The last position of the primary. Undefined if no command of the lab took the primary down. */
@@ -33,10 +38,10 @@ export interface ExpectedLoss {
   readonly silentSeconds: number | null
 }
 
-export const expectedLoss = ({ secondary, announced, last, nowMs }: LossFacts): ExpectedLoss => {
+export const expectedLoss = ({ secondary, epoch, announced, last, nowMs }: LossFacts): ExpectedLoss => {
   const { lastWal, clusterId, lastHeartbeat } = secondary
   const hasPosition = isPlaced(secondary)
-  const known = last?.set === clusterId ? last : undefined
+  const known = last?.set === clusterId && last.epoch === epoch ? last : undefined
   return {
     entries: hasPosition ? Math.max(0, announced - lastWal, (known?.lastWal ?? 0) - lastWal) : 0,
     isExact: hasPosition && known?.isFinal === true,
@@ -67,11 +72,15 @@ export const parseAcceptedLoss = (value: unknown): AcceptedLoss => {
   throw new LabError('usage', `the accepted loss must be a number of log entries or "any", not ${String(value)}`)
 }
 
-/** Returns the loss of a failover to a secondary. Asks the secondary for the last position that its primary announced. */
+/** Returns what a failover to a secondary would lose. Asks it for its epoch and for the last position of its primary. */
 export const askExpectedLoss = async (
   client: ApiClient,
-  facts: Omit<LossFacts, 'announced'>,
+  facts: Omit<LossFacts, 'announced' | 'epoch'>,
 ): Promise<ExpectedLoss> => {
-  const info = await client.call('GET', '/_understudy/v1/info').catch(() => ({}))
-  return expectedLoss({ ...facts, announced: Number((info as JsonObject).announced_wal ?? 0) })
+  const info = await askInfo(client).catch((): JsonObject => ({}))
+  return expectedLoss({ ...facts, epoch: textOfJson(info.epoch), announced: Number(info.announced_wal ?? 0) })
 }
+
+/** Returns what a server reports about its storage and its nodes. */
+export const askInfo = async (client: ApiClient): Promise<JsonObject> =>
+  (await client.call('GET', '/_understudy/v1/info')) as JsonObject

@@ -19,10 +19,13 @@ const STREAMING = {
   last_remote_wal: 45,
   primaries: [{ last_heartbeat: '2026-01-01T00:00:00Z' }],
 }
-const STOPPED: LastPosition = { set: 'set', lastWal: 57, isFinal: true }
+const STOPPED: LastPosition = { set: 'set', epoch: 'one', lastWal: 57, isFinal: true }
 
 const lossOf = ({ status = {}, announced = 45, last }: { status?: object; announced?: number; last?: LastPosition }) =>
-  expectedLoss({ secondary: parseStatus('dr', { ...STREAMING, ...status }), announced, last, nowMs: NOW_MS })
+  expectedLoss({
+    ...{ secondary: parseStatus('dr', { ...STREAMING, ...status }), epoch: 'one' },
+    ...{ announced, last, nowMs: NOW_MS },
+  })
 
 it('the loss of a failover is exact only if the lab recorded the end of the log', () => {
   expect(lossOf({ last: STOPPED })).toEqual({ entries: 12, isExact: true, silentSeconds: 14 })
@@ -32,9 +35,10 @@ it('the loss of a failover is exact only if the lab recorded the end of the log'
   expect(lossOf({ status: { last_remote_wal: 57 }, last: STOPPED })).toMatchObject({ entries: 0, isExact: true })
 })
 
-it('the position of a primary of another set, or of a secondary outside its log, says nothing about the loss', () => {
+it('the position of a primary of another set or epoch, or of a secondary outside its log, says nothing about the loss', () => {
   for (const { status, last } of [
     { status: {}, last: { ...STOPPED, set: 'other' } },
+    { status: {}, last: { ...STOPPED, epoch: 'two' } },
     { status: { state: 'merkle-diff' }, last: STOPPED },
     { status: { state: 'idle' }, last: STOPPED },
     { status: { mode: 'bootstrapping' }, last: STOPPED },
@@ -82,6 +86,11 @@ it('the last position of a primary is that of the command that took it down', ()
   expect(of(event('A', 'stop', STOPPED), event(undefined, 'reset'))).toBeUndefined()
   expect(of(event('A', 'stop', STOPPED), event('A', 'start'), event('A', 'crash', crashed))).toEqual(crashed)
   expect(of(event('A', 'crash'), event('B', 'stop', STOPPED))).toBeUndefined()
+  const seen = (kind: 'process' | 'seal', to: string): LabEvent => ({ ...event('A', ''), kind, details: { to } })
+  expect(of(event('A', 'stop', STOPPED), seen('process', 'stopped'))).toEqual(STOPPED)
+  expect(of(event('A', 'stop', STOPPED), seen('process', 'running')), 'an interrupted start').toBeUndefined()
+  expect(of(event('A', 'seal', crashed), seen('seal', 'sealed'))).toEqual(crashed)
+  expect(of(event('A', 'seal', crashed), seen('seal', 'unsealed'))).toBeUndefined()
 })
 
 it('the last position of a replication set is that of the primary that was taken down last, until it starts', () => {

@@ -5,6 +5,7 @@ import { type AnyLab, type AttachedServer, hasDaemon, isAttached, serversIn } fr
 import { KIND_WORDS } from '../../model/kinds.js'
 import type { ServerVerb } from '../../model/server-verbs.js'
 import type { Runbook } from '../../operations/runbook.js'
+import { claimLab } from '../../processes/claim.js'
 import type { LabHost } from '../../processes/lab-host.js'
 import type { LinkFault } from '../../proxy/link-faults.js'
 import type { PageAction, AvailableAction, PagePlanStep } from '../page-facts.js'
@@ -110,16 +111,23 @@ type RoleChange = Omit<LabAction, 'run' | 'needs'> &
   Required<Pick<LabAction, 'steps'>> &
   Partial<Pick<LabAction, 'needs'>>
 
-/** Returns an action that changes roles through API requests only. */
+/** Returns an action that changes roles through API requests only. No other operation on the lab can run at the same time. */
 export const roleChange = (change: RoleChange): LabAction => ({
   needs: 'nothing',
   isDestructive: true,
+  isAlone: true,
   ...change,
-  run: (action, { lab, progress }) =>
-    lastOf(progress, async (say) => {
-      await lab.followActiveNodes()
-      await change.steps(lab.runbook({ timeoutMs: TIMEOUT_MS, onProgress: say, onCall: progress.call }), action)
-    }),
+  run: async (action, { lab, host, progress }) => {
+    const claim = claimLab(lab.name, 'operated', host.me, host.table)
+    try {
+      return await lastOf(progress, async (say) => {
+        await lab.followActiveNodes()
+        await change.steps(lab.runbook({ timeoutMs: TIMEOUT_MS, onProgress: say, onCall: progress.call }), action)
+      })
+    } finally {
+      claim.release()
+    }
+  },
 })
 
 /** Returns the part of an action that sets a fault on a link. */
