@@ -1,6 +1,7 @@
 import { clearScreenDown, moveCursor } from 'node:readline'
 import { attempt } from '../../base/attempt.js'
 import { systemClock } from '../../base/clock.js'
+import { largestOf } from '../../base/extremes.js'
 import { printable } from '../../base/printable.js'
 import { loadYaml } from '../../lab/documents/yaml-document.js'
 
@@ -139,7 +140,7 @@ const TEXT_MIN = 20
 
 /** Aligns columns to their widest cells. With a width, the last column is wrapped to fit. */
 export const formatTable = (rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string => {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const widths = (rows[0] ?? []).map((_, column) => largestOf(rows.map((row) => row[column]?.length ?? 0)))
   const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0)
   return rows
     .flatMap((row) => wrapLast(row, Math.max(width - before, TEXT_MIN)))

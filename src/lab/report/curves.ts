@@ -1,3 +1,4 @@
+import { largestOf } from '../../base/extremes.js'
 import type { DrillResult, Sample, StepResult } from '../drills/context/result.js'
 import { formatMs, formatNumber, formatOffset } from '../texts/format.js'
 import {
@@ -81,7 +82,7 @@ const nameLink = (link: string): string =>
     .replace(/ performance$/, ', performance')
 
 const describeLag = ({ name, values }: Curve, samples: readonly Sample[]): string => {
-  const most = Math.max(...values.map((value) => value ?? 0))
+  const most = largestOf(values.map((value) => value ?? 0))
   if (most === 0) return `${name}: no lag in any sample`
   const atMs = samples[values.indexOf(most)]?.atMs ?? 0
   return `${name}: at most ${formatNumber(most)} ${most === 1 ? 'entry' : 'entries'} behind, at ${formatOffset(atMs)}`
@@ -113,7 +114,12 @@ export const requestFigure = (result: DrillResult): Markup | undefined => {
 }
 
 const drawCurves = (result: DrillResult, title: string, curves: readonly Curve[], about: string): Markup => {
-  const highest = roundUp(Math.max(1, ...curves.flatMap(({ values }) => values.map((value) => value ?? 0))))
+  const highest = roundUp(
+    largestOf(
+      curves.flatMap(({ values }) => values.map((value) => value ?? 0)),
+      1,
+    ),
+  )
   const legend = markup`<ul class="legend">${curves.map(
     ({ name, look }) =>
       markup`<li><svg width="22" height="10" aria-hidden="true"><path class="curve ${look}" d="M1 5H21"/></svg>${name}</li>`,

@@ -29,6 +29,11 @@ describe('output as YAML', () => {
 })
 
 describe('a table', () => {
+  it('a table can have more rows than a call can have arguments', () => {
+    const rows = Array.from({ length: 150_000 }, () => ['put'])
+    expect(formatTable(rows).split('\n')).toHaveLength(rows.length)
+  })
+
   it('a table with a width wraps its last column without losing text', () => {
     const text = 'a primary and its DR secondary, far apart'
     const table = formatTable(

@@ -1,4 +1,5 @@
 /** Finds the mount of a path for `kv` commands, and prints the tables of KV v2. */
+import { largestOf } from '../../../base/extremes.js'
 import type { Call, Session } from '../command.js'
 import { readAt } from '../data.js'
 import { flag } from '../flags.js'
@@ -71,7 +72,11 @@ export const printSections = (
   out.line(`${formatTitle(pathTitle, at.length)}\n${at}\n`)
   const texts = sections.flatMap(([title, data]) => {
     if (!isMap(data)) return []
-    const width = Math.max(0, ...Object.keys(data).map((key) => key.length)) + COLUMNS_BESIDES_KEY
+    const width =
+      largestOf(
+        Object.keys(data).map((key) => key.length),
+        0,
+      ) + COLUMNS_BESIDES_KEY
     return [`${formatTitle(title, width)}\n${formatPairs(dataRows(data))}`]
   })
   if (texts.length > 0) out.line(texts.join('\n\n'))

@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../../base/extremes.js'
 import type { DrillContext } from '../context/drill-context.js'
 import type { ClientKind, ClientRto, RpoResult, RtoResult } from '../context/result.js'
 import type { Attempt } from './client.js'
@@ -53,7 +54,7 @@ const mergeGroup = (group: readonly Interruption[]): Interruption[] => {
   const sorted = [...group].sort((one, other) => one.toMs - other.toMs)
   const moved = sorted.find(({ before, after, toMs }) => before !== after && Number.isFinite(toMs))
   const last = moved ?? sorted.at(-1)
-  return last ? [{ ...last, fromMs: Math.min(...group.map(({ fromMs }) => fromMs)) }] : []
+  return last ? [{ ...last, fromMs: smallestOf(group.map(({ fromMs }) => fromMs)) }] : []
 }
 
 const findLongest = (attempts: readonly Attempt[]): Interruption | undefined => {
@@ -143,7 +144,7 @@ export const toRpo = (writes: readonly Write[], found: ReadBack | undefined): Rp
     lost: missing
       .map(({ key, endedMs, cluster, kind }) => ({ key, ackedMs: endedMs, cluster, client: kind }))
       .sort((one, other) => one.ackedMs - other.ackedMs),
-    seconds: !isMeasured ? null : times.length === 0 ? 0 : (Math.max(...times) - Math.min(...times)) / 1000,
+    seconds: !isMeasured ? null : times.length === 0 ? 0 : (largestOf(times) - smallestOf(times)) / 1000,
     byClient: Object.fromEntries(byClient) as RpoResult['byClient'],
   }
 }
