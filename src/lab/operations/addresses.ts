@@ -4,7 +4,10 @@ import type { ClusterAccess } from '../model/cluster.js'
 
 /** The addresses file: names and addresses of existing clusters, for written runbooks. It contains no secrets. */
 
-const url = (title: string) => ({ type: 'string', pattern: '^https?://[^\\s/?#]+/?$', title }) as const
+/** Characters of a value. Control characters and line ends could add lines to a runbook. */
+const NO_CONTROL = '(?!.*[\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029])'
+
+const url = (title: string) => ({ type: 'string', pattern: `^${NO_CONTROL}https?://[^\\s/?#]+/?$`, title }) as const
 
 const CLUSTER = mapWith(
   {
@@ -15,8 +18,12 @@ const CLUSTER = mapWith(
     },
     'api-address': url('an address such as https://vault-a.example.com:8200'),
     'cluster-address': url('an address such as https://vault-a.example.com:8201'),
-    'ca-file': { type: 'string', pattern: '.' },
-    namespace: { type: 'string', pattern: '^[^\\s]*$', title: 'a namespace, or empty for the root namespace' },
+    'ca-file': { type: 'string', pattern: `^${NO_CONTROL}.+$`, title: 'a file name without control characters' },
+    namespace: {
+      type: 'string',
+      pattern: `^${NO_CONTROL}[^\\s]*$`,
+      title: 'a namespace, or empty for the root namespace',
+    },
     'key-threshold': { type: 'integer', minimum: 1, maximum: 255 },
   },
   ['name', 'api-address'],

@@ -1,3 +1,4 @@
+import { largestOf } from '../../base/extremes.js'
 import { quoteForShell } from '../../base/shell.js'
 import { EXTERNAL, SHARE, type WrittenRunbook, type WrittenStep } from './written-runbook.js'
 
@@ -6,13 +7,33 @@ import { EXTERNAL, SHARE, type WrittenRunbook, type WrittenStep } from './writte
 /** Maximum number of attempts of a repeated check, one second apart. */
 const TRIES = 300
 
-const codeBlock = (command: string, indent = ''): string =>
-  ['```sh', command, '```'].map((line) => `${indent}${line}`).join('\n')
+const codeBlock = (command: string, indent = ''): string => {
+  const fence = fenceFor(command, 3)
+  return [`${fence}sh`, command, fence].map((line) => `${indent}${line}`).join('\n')
+}
+
+/** Returns more backticks than the text has in a row, and at least `least`, so that the text cannot end its code. */
+const fenceFor = (text: string, least: number): string => {
+  const runs = text.match(/`+/g) ?? []
+  return '`'.repeat(
+    largestOf(
+      runs.map((run) => run.length + 1),
+      least,
+    ),
+  )
+}
 
 const tableOf = (heads: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  [heads, heads.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n')
 
-const code = (text: string): string => (text === '' ? '' : `\`${text}\``)
+const code = (text: string): string => {
+  if (text === '') return ''
+  const fence = fenceFor(text, 1)
+  // Next to a backtick, the fence needs a space, which Markdown does not show.
+  return text.includes('`') ? `${fence} ${text} ${fence}` : `${fence}${text}${fence}`
+}
 
 /** Renders a Markdown page with the clusters, the values and the numbered steps. */
 export const toMarkdown = ({ title, clusters, values, steps, after }: WrittenRunbook): string =>

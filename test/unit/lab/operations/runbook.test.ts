@@ -31,6 +31,15 @@ it.each([
     ADDRESSES.replace('name: us', 'name: EU-1'),
     'ours.yaml:8:13: clusters[1].name is "EU-1", which another cluster has',
   ],
+  [
+    ADDRESSES.replace('/etc/vault/us.pem', '"us.pem\\n```\\n# Other"'),
+    'ours.yaml:8:76: clusters[1].ca-file is "us.pem\\n```\\n# Other", but must be a file name without control characters',
+  ],
+  [ADDRESSES.replace('/etc/vault/us.pem', '"us\\e[2J.pem"'), 'clusters[1].ca-file is "us\\u001b[2J.pem", but must be'],
+  [
+    ADDRESSES.replace('vault-us', 'us\\e'),
+    'clusters[1].api-address is "https://us\\u001b.example.com:8200", but must be',
+  ],
   [ADDRESSES.replaceAll('threshold: 2', 'threshold: 0'), 'key-threshold is 0, but must be from 1 to 255'],
 ])('the addresses file %j is rejected with the position and the reason', (text, reason) => {
   expect(() => parseAddresses(text, 'ours.yaml')).toThrow(reason)
@@ -132,6 +141,16 @@ it.each(OPERATIONS.flatMap((name) => KINDS.map((kind) => [name, kind] as const))
     }
   },
 )
+
+it('backticks and vertical lines of a value do not end the code and the cells of the Markdown page', async () => {
+  const clusters = parseAddresses(ADDRESSES.replace('/etc/vault/us.pem', '"u|s````.pem"'), 'ours.yaml')
+  const runbook = await write('failover', { clusters })
+  const page = toMarkdown(runbook)
+  expect(page).toContain('| ````` u\\|s````.pem ````` |')
+  const commands = runbook.steps.map(({ command }) => command).filter((command) => command.includes('u|s````.pem'))
+  expect(commands.length).toBeGreaterThan(0)
+  for (const command of commands) expect(page).toContain(`\n\`\`\`\`\`sh\n${command}\n\`\`\`\`\`\n`)
+})
 
 it('a runbook is rejected for an unknown cluster and a repeated cluster', async () => {
   await expect(write('failover', { names: ['eu-1', 'asia'] })).rejects.toThrow(
