@@ -165,10 +165,15 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string, ki
   if (kind === 'dr') requireShares(runbook, name)
   if (merkleRoot !== theirs.merkleRoot)
     await runbook.confirmErase(`${name} discards the log entries that ${primary} does not have`)
-  if (mode === 'primary') await demote(runbook, name, kind)
   const before = await runbook.losses(name)
+  if (mode === 'primary') await demote(runbook, name, kind)
   await follow(runbook, name, primary, kind)
-  const losses = newLosses(before, await runbook.losses(name))
+  const after = await runbook.losses(name)
+  if (before === undefined || after === undefined) {
+    const unknown = `cannot read which log entries ${name} discarded; to list all that it discarded`
+    return runbook.note(name, `${unknown}: ${runbook.line(`losses ${name}`)}`)
+  }
+  const losses = newLosses(before, after)
   if (losses.length === 0) return
   const lost = `that ${primary} does not have`
   const restored = describeRestored(restoredBy(losses))

@@ -4,7 +4,7 @@ import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { askExpectedLoss, type ExpectedLoss } from '../requests/expected-loss.js'
-import { type ClusterLoss, readLosses } from '../requests/losses.js'
+import { type ClusterLoss, lacksLosses, readLosses } from '../requests/losses.js'
 import { askStatus, findLagBetween, idOf } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { nameUnreachable, throughRestart } from '../requests/request-errors.js'
@@ -127,9 +127,16 @@ export class Runbook {
     return withAnonymousClient(await this.#reachableNode(to), (client) => askExpectedLoss(client, facts))
   }
 
-  /** Returns the losses that a cluster lists; none if the server does not support this request. */
-  async losses(name: string): Promise<readonly ClusterLoss[]> {
-    return this.isDryRun ? [] : withAnonymousClient(await this.#reachableNode(name), readLosses).catch(() => [])
+  /**
+   * Returns the losses that a cluster lists: none if the server does not support this request, and undefined if they
+   * are unknown.
+   */
+  async losses(name: string): Promise<readonly ClusterLoss[] | undefined> {
+    if (this.isDryRun) return []
+    const ask = async () => withAnonymousClient(await this.#reachableNode(name), readLosses)
+    return this.#throughRestart(this.cluster(name), ask).catch((error: unknown) =>
+      lacksLosses(error) ? [] : undefined,
+    )
   }
 
   /** Returns the active node, or a node that may become active. Checks the nodes for each call, because nodes can fail. */

@@ -1,7 +1,9 @@
 import { counted } from '../../base/counted.js'
-import type { JsonObject } from '../../base/json.js'
-import type { ApiClient } from '../../client/api-client.js'
+import { isJsonObject } from '../../base/json.js'
+import { messageOf } from '../../base/printable.js'
+import { type ApiClient, ApiError, ApiUnreachable } from '../../client/api-client.js'
 import { type AnyLab, withAnonymousClient } from '../model/cluster.js'
+import { LabError } from '../model/lab-error.js'
 
 interface LostEntry {
   readonly index: number
@@ -32,9 +34,9 @@ export interface ClusterLoss {
  */
 export type LossLists = Readonly<Record<'losses' | 'held', readonly ClusterLoss[]>>
 
-/** Returns the lists of a cluster. Throws if the server is sealed or is restarting. */
+/** Returns the lists of a cluster. Throws if the server is sealed or restarting, or if the response has another form. */
 export const readLossLists = async (client: ApiClient): Promise<LossLists> => {
-  const { losses, held } = await client.call('GET', '/_understudy/v1/losses')
+  const { losses, held = [] } = await client.call('GET', '/_understudy/v1/losses')
   return { losses: parseLosses(losses), held: parseLosses(held) }
 }
 
@@ -43,33 +45,61 @@ export const readLosses = async (client: ApiClient): Promise<readonly ClusterLos
 
 const TIMEOUT_MS = 1000
 
+/** The lists of a cluster. `error`: why a cluster that responds has unknown lists, which are empty then. */
+export type FoundLosses = LossLists & { readonly cluster: string; readonly error?: string }
+
 /**
  * Reads the loss lists of all clusters of a lab. Omits clusters without losses, and clusters that do not respond in time.
  * `isOwner`: whether to send the `lab_api_token`, with which servers show storage paths.
  */
-export const askLosses = async (
-  lab: AnyLab,
-  isOwner = true,
-): Promise<readonly ({ readonly cluster: string } & LossLists)[]> => {
-  const all = lab.clusters.map(async (cluster) => {
+export const askLosses = async (lab: AnyLab, isOwner = true): Promise<readonly FoundLosses[]> => {
+  const all = lab.clusters.map(async (cluster): Promise<FoundLosses> => {
     const asked = isOwner ? cluster : { ...cluster, labApiToken: undefined }
-    const none: LossLists = { losses: [], held: [] }
-    const lists = await withAnonymousClient(asked, readLossLists, TIMEOUT_MS).catch(() => none)
-    return { cluster: cluster.name, ...lists }
+    const none = { cluster: cluster.name, losses: [], held: [] }
+    try {
+      return { ...none, ...(await withAnonymousClient(asked, readLossLists, TIMEOUT_MS)) }
+    } catch (error) {
+      const isSilent = error instanceof ApiUnreachable || lacksLosses(error)
+      return isSilent ? none : { ...none, error: messageOf(error) }
+    }
   })
-  return (await Promise.all(all)).filter(({ losses, held }) => losses.length + held.length > 0)
+  return (await Promise.all(all)).filter(
+    ({ losses, held, error }) => losses.length + held.length > 0 || error !== undefined,
+  )
 }
 
-const parseLosses = (losses: unknown): readonly ClusterLoss[] =>
-  ((losses as JsonObject[] | undefined) ?? []).map((loss) => ({
-    epoch: String(loss.epoch),
-    firstIndex: Number(loss.first_index),
-    lastIndex: Number(loss.last_index),
-    reason: String(loss.reason),
-    entries: loss.entries as unknown as ClusterLoss['entries'],
-    entriesBeyond: Number(loss.entries_beyond),
-    framesBeyond: Number(loss.frames_beyond),
-  }))
+/** Whether a server responded that it does not support this request. */
+export const lacksLosses = (error: unknown): boolean => error instanceof ApiError && error.status === 404
+
+const parseLosses = (losses: unknown): readonly ClusterLoss[] => {
+  if (!Array.isArray(losses)) throw unexpectedForm()
+  return losses.map((loss: unknown) => {
+    if (!isJsonObject(loss)) throw unexpectedForm()
+    const fields: Readonly<Record<string, unknown>> = loss
+    const { epoch, first_index, last_index, reason, entries, entries_beyond = 0, frames_beyond = 0 } = fields
+    if (typeof epoch !== 'string' || typeof reason !== 'string') throw unexpectedForm()
+    if (!Array.isArray(entries) || !entries.every(isLostEntry)) throw unexpectedForm()
+    const [firstIndex, lastIndex] = [requireIndex(first_index), requireIndex(last_index)]
+    const [entriesBeyond, framesBeyond] = [requireIndex(entries_beyond), requireIndex(frames_beyond)]
+    return { epoch, firstIndex, lastIndex, reason, entries, entriesBeyond, framesBeyond }
+  })
+}
+
+const requireIndex = (value: unknown): number => {
+  if (isIndex(value)) return value
+  throw unexpectedForm()
+}
+
+const isIndex = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+
+const isLostEntry = (entry: unknown): entry is LostEntry => {
+  if (!isJsonObject(entry)) return false
+  const { index, path, operation, credential = null } = entry
+  const hasCredential = credential === null || credential === 'token' || credential === 'secret_id'
+  return isIndex(index) && typeof path === 'string' && (operation === 'put' || operation === 'delete') && hasCredential
+}
+
+const unexpectedForm = (): LabError => new LabError('remote', 'the list of lost log entries has an unexpected form')
 
 /**
  * Returns the number of lost log entries. The index range is no measure: not all of its entries are lost, and a list without
@@ -78,7 +108,8 @@ const parseLosses = (losses: unknown): readonly ClusterLoss[] =>
 export const countLost = (losses: readonly ClusterLoss[]): number =>
   losses.reduce((sum, { entries, entriesBeyond, firstIndex, lastIndex }) => {
     const listed = new Set(entries.map(({ index }) => index)).size
-    return sum + listed + Math.min(entriesBeyond, lastIndex - (entries.at(-1)?.index ?? firstIndex - 1))
+    const beyond = lastIndex - (entries.at(-1)?.index ?? firstIndex - 1)
+    return sum + listed + Math.max(0, Math.min(entriesBeyond, beyond))
   }, 0)
 
 /** Returns the lists without entries, which only state that entries are missing. Other clusters may list these entries. */

@@ -25,7 +25,7 @@ export interface PageSurvey {
 /** The log entries that a former primary discarded. */
 export interface PageLosses {
   readonly cluster: string
-  /** Number of log entries. */
+  /** Number of log entries. 0 if the cluster has no list of them. */
   readonly entries: number
   /** The first storage paths. Empty if the server does not show paths to a client without a token. */
   readonly paths: readonly string[]

@@ -44,7 +44,9 @@ const Losses = ({
 }) => (
   <>
     <p>
-      {`${cluster} discarded ${entries} log ${entries === 1 ? 'entry' : 'entries'} that its successor does not have.`}
+      {entries === 0
+        ? `${cluster} may have discarded log entries that its successor does not have, and has no list of them.`
+        : `${cluster} discarded ${entries} log ${entries === 1 ? 'entry' : 'entries'} that its successor does not have.`}
     </p>
     {paths.length > 0 && (
       <ul aria-label="Lost paths">

@@ -68,6 +68,9 @@ const describeNotes = ({ cluster, losses, held }: Report, dataDirectory = 'its d
       (loss) =>
         `${cluster} has no list of the lost log entries${describeRange(loss)}: ${loss.reason}. The former primary lists these entries when it follows its successor. A performance primary still has the shared data of its secondaries.`,
     ),
+    ...unlistedLosses(held).map(
+      (loss) => `${cluster} has no list of the held log entries${describeRange(loss)}: ${loss.reason}.`,
+    ),
     ...(held.length > 0
       ? [`${cluster} still has the held log entries: promotion keeps them, and "recover" with "force" discards them.`]
       : []),
@@ -113,9 +116,10 @@ const toRows = (cluster: string, { entries, entriesBeyond }: ClusterLoss, state:
   ...(entriesBeyond > 0 ? [[cluster, '', '', `not listed: ${counted(entriesBeyond, 'more operation')}`, state]] : []),
 ]
 
-const describe = (reports: readonly Report[], dataOf: (cluster: string) => string | undefined): string => {
+/** Returns the lists as text. `dataOf`: the data directory of a cluster, if it is known. */
+export const describe = (reports: readonly Report[], dataOf: (cluster: string) => string | undefined): string => {
   const lines = reports.flatMap(({ cluster, losses, held, error }) => {
-    if (error !== undefined) return []
+    if (error !== undefined) return [`${cluster}: unknown (${error})`]
     const more = held.length === 0 ? '' : `, ${describeTotal(held, 'held')}`
     return [`${cluster}: ${describeTotal(losses, 'lost')}${more}`]
   })

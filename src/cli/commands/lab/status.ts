@@ -5,13 +5,13 @@ import { describeEvent } from '../../../lab/daemon/describe.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { LabError } from '../../../lab/model/lab-error.js'
-import type { AnyLab } from '../../../lab/model/cluster.js'
 import { commandIn, requireAnyLab } from '../../../lab/model/lab-directory.js'
 import {
   askLosses,
   countLost,
   describeLost,
   describeRestored,
+  type FoundLosses,
   restoredBy,
   unlistedLosses,
 } from '../../../lab/requests/losses.js'
@@ -41,22 +41,24 @@ export const statusCommand = (output: Output): Command =>
         formatTable(fitToWidth(drawLabView(view, host.clock.now()), width))
       if (flags.watch) return watchStatus({ ...flags, read, draw, host, output })
       const survey = await read()
-      const losses = flags.json ? [] : await describeLosses(requireAnyLab(flags.name))
+      const losses = flags.json ? [] : describeLosses(flags.name, await askLosses(requireAnyLab(flags.name)))
       output.data(flags.json ? JSON.stringify(survey, undefined, 2) : [draw(survey), ...losses].join('\n'))
       if (survey.problems.length > 0) throw new LabError('remote', survey.problems.join('; '))
     })
 
 /** Describes the log entries that each cluster discarded, or that only this cluster still has. */
-const describeLosses = async (lab: AnyLab): Promise<string[]> =>
-  (await askLosses(lab)).flatMap(({ cluster, losses, held }) => {
+export const describeLosses = (lab: string, found: readonly FoundLosses[]): string[] =>
+  found.flatMap(({ cluster, losses, held, error }) => {
     const restored = describeRestored(restoredBy(losses))
     const texts = [
       ...(countLost(losses) > 0 ? [`discarded ${describeLost(losses)} that its new primary lacked`] : []),
-      ...(held.length > 0 ? [`has ${describeLost(held)} that its primary lost`] : []),
+      ...(countLost(held) > 0 ? [`has ${describeLost(held)} that its primary lost`] : []),
       ...unlistedLosses(losses).map(({ reason }) => `has no list of the lost log entries (${reason})`),
+      ...unlistedLosses(held).map(({ reason }) => `has no list of the log entries that its primary lost (${reason})`),
+      ...(error === undefined ? [] : [`does not report its lost log entries (${error})`]),
       ...(restored === '' ? [] : [`discarded the revocation of ${restored}, which came back`]),
     ]
-    return texts.map((text) => `${cluster} ${text}: ${commandIn(lab.name, `losses ${cluster}`)}`)
+    return texts.map((text) => `${cluster} ${text}: ${commandIn(lab, `losses ${cluster}`)}`)
   })
 
 /** Columns that are omitted on a narrow screen, the first one first. */

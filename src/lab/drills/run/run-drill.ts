@@ -63,7 +63,7 @@ const PATHS_MAX = 100
 
 const toDiscarded = (before: Losses, after: Losses): DrillResult['discarded'] =>
   [...after].flatMap(([cluster, now]) => {
-    const losses = newLosses(before.get(cluster) ?? [], now)
+    const losses = newLosses(before.get(cluster) ?? now, now)
     const [entries, paths] = [countLost(losses), pathsOf(losses).slice(0, PATHS_MAX)]
     return entries === 0 ? [] : [{ cluster, entries, paths, restored: restoredBy(losses) }]
   })
@@ -126,13 +126,14 @@ class DrillRun {
       this.#observedEvents.push({ atMs: this.#context.toDrillTime(time), kind, cluster, details, command })
   }
 
-  /** Reads the losses of each cluster. A cluster that does not respond has none in the result. */
+  /** Reads the losses of each cluster. Omits a cluster that does not respond: its losses are unknown, and none count as new. */
   async #readLosses(): Promise<Losses> {
     const ask = async (name: string) => {
       const client = this.#lab.anonymous(name).with({ timeoutMs: ANSWER_MS })
-      return [name, await readLosses(client).catch(() => [])] as const
+      const losses = await readLosses(client).catch(() => undefined)
+      return losses === undefined ? [] : [[name, losses] as const]
     }
-    return new Map(await Promise.all(this.#lab.clusters.map(({ name }) => ask(name))))
+    return new Map((await Promise.all(this.#lab.clusters.map(({ name }) => ask(name)))).flat())
   }
 
   async #startLoad(): Promise<Load | undefined> {

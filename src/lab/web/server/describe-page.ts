@@ -7,7 +7,7 @@ import { NO_STATUS } from '../../requests/replication-status.js'
 import { CUT, signOf } from '../../status/draw.js'
 import { findExpectedLinks, findSplitBrains, type FollowView } from '../../status/links.js'
 import type { ClusterView, NodeRow, LabView } from '../../status/observe.js'
-import { type askLosses, countLost, describeRestored, pathsOf, restoredBy } from '../../requests/losses.js'
+import { countLost, describeRestored, type FoundLosses, pathsOf, restoredBy } from '../../requests/losses.js'
 import { commandIn } from '../../model/lab-directory.js'
 import { topologyOf } from '../../topology/catalogue.js'
 import type {
@@ -101,8 +101,9 @@ const describeLink = (link: FollowView, known: readonly PlannedLink[]): PageLink
 /** Maximum number of paths of lost entries on the page, per cluster. */
 const PATHS_SHOWN = 5
 
-export const describeLosses = (lab: string, found: Awaited<ReturnType<typeof askLosses>>): readonly PageLosses[] =>
-  found.map(({ cluster, losses }) => {
+export const describeLosses = (lab: string, found: readonly FoundLosses[]): readonly PageLosses[] =>
+  found.flatMap(({ cluster, losses }) => {
+    if (losses.length === 0) return []
     const paths = pathsOf(losses)
     return {
       cluster,
