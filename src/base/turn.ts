@@ -23,17 +23,50 @@ export const inNoTime = async <T>(work: () => Promise<T>): Promise<T> => {
 
 const pending = new Set<Promise<unknown>>()
 
+/** True if neither work in slices nor a system operation is pending, so that simulated time may advance. */
+const isIdle = (): boolean => pending.size === 0 && slices.waiting === 0
+
+/** Waits for pending system operations, because repeated turns would take processor time from them. */
+const awaitPending = async (): Promise<void> => {
+  const [first] = pending
+  await first?.catch(() => undefined)
+}
+
 /**
  * Waits for one turn of the event loop. Returns false if work in slices or a system operation is pending, so that
  * simulated time must not advance.
  */
 export const idleTurn = async (): Promise<boolean> => {
   await new Promise<void>((resolve) => void setImmediate(resolve))
-  const [first] = pending
-  // Waits for the operation, because repeated turns would take processor time from it.
-  await first?.catch(() => undefined)
-  return first === undefined && slices.waiting === 0
+  const wasIdle = isIdle()
+  await awaitPending()
+  return wasIdle
 }
+
+/**
+ * Calls `step` up to `STEPS_MAX` times in one turn of the event loop, each time after all promise callbacks of the
+ * previous step. Stops when `step` returns false or throws, or when simulated time must not advance. A turn per step
+ * would take several times as long.
+ */
+export const stepsInTurn = async (step: () => boolean): Promise<void> => {
+  await new Promise<void>((resolve, reject) => {
+    let isStopped = false
+    const next = () => {
+      if (isStopped) return
+      try {
+        isStopped = !isIdle() || !step()
+      } catch (error) {
+        isStopped = true
+        reject(error)
+      }
+    }
+    for (let n = 0; n < STEPS_MAX; n++) setImmediate(next)
+    setImmediate(resolve)
+  })
+  await awaitPending()
+}
+
+const STEPS_MAX = 32
 
 /**
  * Yields to the event loop between two steps that each process this number of bytes. Does nothing for a small number.

@@ -1,5 +1,5 @@
 import { type Clock, sleepWith, type Timer } from '../../base/clock.js'
-import { idleTurn } from '../../base/turn.js'
+import { stepsInTurn } from '../../base/turn.js'
 import type { Chance } from './chance.js'
 
 interface Due {
@@ -86,14 +86,20 @@ export class SimulatedClock implements Clock {
     })
     // The caller handles the error when it awaits the result.
     ended.catch(() => undefined)
-    for (let idle = 0; idle < IDLE_TURNS_MAX; ) {
-      const isIdle = await idleTurn()
-      if (isDone) return ended
-      if (!isIdle) continue
-      idle = this.runNext() ? 0 : idle + 1
+    let idle = 0
+    const step = (): boolean => {
+      if (isDone) return false
+      if (!this.runNext()) {
+        idle++
+        return false
+      }
+      idle = 0
       if (this.#elapsedMs > limitMs)
         throw new Error(`the simulation has not ended after ${limitMs} virtual milliseconds`)
+      return true
     }
+    while (!isDone && idle < IDLE_TURNS_MAX) await stepsInTurn(step)
+    if (isDone) return ended
     throw new Error('no timer is left, and the simulation has not ended')
   }
 
