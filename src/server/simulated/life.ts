@@ -15,16 +15,26 @@ export interface Life extends Host {
   isAlive: boolean
   readonly clock: MortalClock
   readonly random: Random
-  readonly died: Promise<undefined>
   readonly die: () => void
+  /**
+   * Resolves to the result of `work`, or to undefined if the process dies first. `Promise.race` with a promise of the
+   * death would keep all results in memory until then.
+   */
+  untilDeath<T>(work: Promise<T>): Promise<T | undefined>
   server: Server | undefined
   shared: MemorySharedLog | undefined
 }
 
 export const beginLife = (name: string, clock: MortalClock, random: Random): Life => {
-  let die: () => void = () => undefined
-  const died = new Promise<undefined>((resolve) => {
-    die = () => resolve(undefined)
+  const waiting = new Set<() => void>()
+  let isDead = false
+  let reportDeath: () => void = () => undefined
+  const died = new Promise<void>((resolve) => {
+    reportDeath = resolve
+  })
+  void died.then(() => {
+    for (const stopWaiting of waiting) stopWaiting()
+    waiting.clear()
   })
   return {
     name,
@@ -34,8 +44,23 @@ export const beginLife = (name: string, clock: MortalClock, random: Random): Lif
     },
     clock,
     random,
-    died,
-    die,
+    die: () => {
+      isDead = true
+      reportDeath()
+    },
+    untilDeath: <T>(work: Promise<T>) =>
+      new Promise<T | undefined>((resolve, reject) => {
+        const stopWaiting = () => resolve(undefined)
+        const settle = <R>(report: (result: R) => void) => {
+          return (result: R) => {
+            waiting.delete(stopWaiting)
+            report(result)
+          }
+        }
+        work.then(settle(resolve), settle(reject))
+        if (isDead) void died.then(stopWaiting)
+        else waiting.add(stopWaiting)
+      }),
     server: undefined,
     shared: undefined,
   }

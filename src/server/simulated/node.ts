@@ -110,7 +110,7 @@ export class SimulatedNode {
     this.#life = life
     this.#surroundings.history.add(this.name, 'starts')
     try {
-      const started = await Promise.race([this.#open(life), life.died])
+      const started = await life.untilDeath(this.#open(life))
       if (!started) return false
       life.server = started
       return true
@@ -127,7 +127,7 @@ export class SimulatedNode {
     if (!life?.server) return
     this.#surroundings.history.add(this.name, 'stops')
     // If shutdown fails, the process ends anyway.
-    const isClosed = await Promise.race([life.server.close().then(() => true), life.died]).catch(() => false)
+    const isClosed = await life.untilDeath(life.server.close().then(() => true)).catch(() => false)
     if (this.#life !== life) return
     if (!isClosed) return this.crash(false)
     this.#end(life, true)
@@ -185,10 +185,10 @@ export class SimulatedNode {
     await clock.sleep(network.delayMs())
     const life = this.#life
     if (!life?.server || this.#isCut(from)) return undefined
-    await Promise.race([life.clock.thawed(), life.died])
+    await life.untilDeath(life.clock.thawed())
     if (!life.isAlive) return undefined
-    const rendered = await Promise.race([answer(life, life.server), life.died])
-    await Promise.race([clock.sleep(network.delayMs()), life.died])
+    const rendered = await life.untilDeath(answer(life, life.server))
+    await life.untilDeath(clock.sleep(network.delayMs()))
     return life.isAlive && !this.#isCut(from) ? rendered : undefined
   }
 
