@@ -1,7 +1,7 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
 import { differingHashes, leafHashInTurns, subPageOf, xorInto } from './leaf.js'
-import { type MerkleTree, PAGES, pageOf, SUB_PAGES } from './merkle.js'
+import { type MerkleTree, PAGE_BYTES, PAGES, pageOf, SUB_PAGES, SUB_PAGES_PER_PAGE } from './merkle.js'
 import { findCategory, type Tree } from '../keys/key-families.js'
 import { DATA_PREFIX } from '../keys/raw-keys.js'
 import type { CorruptPages, RebuildOptions } from '../keys/replicable.js'
@@ -53,7 +53,7 @@ export const compareTrees = async (
   for (const tree of TREES) {
     unindexed[tree] = differingHashes(sums[tree], leafSums[tree], SUB_PAGES)
     for (const [subPage, hash] of await readFiltered(engine, tree, snapshot)) xorInto(sums[tree], subPage * HASH, hash)
-    const inTree = differingHashes(sums[tree], allSubPages(trees[tree]), SUB_PAGES)
+    const inTree = differingFrom(trees[tree], sums[tree])
     // Only writes change the tree. If the tree matches the data, the leaf record is wrong. Otherwise, the data is
     // wrong.
     const lost = unindexed[tree].filter(isAmong(inTree))
@@ -94,8 +94,16 @@ const sumData = async (
   return sums
 }
 
-const allSubPages = (tree: MerkleTree): Buffer =>
-  Buffer.concat(Array.from({ length: PAGES }, (_, page) => tree.pageRecord(page)))
+/** Returns the sub-pages whose hash in the tree differs from `sums`, in order. */
+const differingFrom = (tree: MerkleTree, sums: Buffer): readonly number[] => {
+  const found: number[] = []
+  for (let page = 0; page < PAGES; page++) {
+    const right = sums.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES)
+    const inPage = differingHashes(right, tree.pageRecord(page), SUB_PAGES_PER_PAGE)
+    for (const n of inPage) found.push(page * SUB_PAGES_PER_PAGE + n)
+  }
+  return found
+}
 
 /** Groups sub-pages by page. The result has their numbers within the page. */
 export const reportPages = (corrupt: SubPages): Readonly<Record<Tree, CorruptPages>> => {
