@@ -330,7 +330,7 @@ describe('arguments of a lab', () => {
       [['up', 'six', '--port-base', '65500'], 1, 'is too high: the last cluster would need port 65551'],
       [['up', 'dr', '--shamir', '3/5'], 1, 'the threshold must be from 1 to 3, the number of shares, not 5'],
       [['up', 'dr', '--shamir', '300/2'], 1, 'must be from 1 to 255, not 300'],
-      [['up', 'dr', '--timeout', 'soon'], 1, '"soon" is not a duration'],
+      [['up', 'dr', '--timeout', 'soon'], 1, '"soon" is not a positive duration'],
       [['up', 'dr', '--name', '../x'], 1, 'is not a valid lab name'],
       [['status', '--name', 'none'], 1, 'there is no lab "none"'],
       [['start', 'Q', '--name', 'none'], 1, 'there is no lab "none"'],
