@@ -177,7 +177,7 @@ describe('understudy image', () => {
     const { status, stderr } = await runProgram(['image', 'context', at.directory])
     expect({ status, stderr }).toEqual({
       status: 5,
-      stderr: `understudy: the directory ${at.directory} is not empty: specify a new or an empty one\n`,
+      stderr: `understudy: the directory ${at.directory} is not empty: specify a new or empty directory\n`,
     })
   })
 })

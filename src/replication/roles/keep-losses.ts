@@ -1,17 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ownIndexOf } from './alignment.js'
 import { currentEpoch, type EpochChain, findSurplus } from '../model/epoch.js'
-import {
-  collectSuffix,
-  isOwnOf,
-  type Loss,
-  lossIdFor,
-  type LostSuffix,
-  type OpenLoss,
-  removeLoss,
-  writeList,
-  writeLoss,
-} from './losses.js'
+import { type Loss, lossIdFor, type OpenLoss, removeLoss, writeList, writeLoss } from './losses.js'
+import { collectSuffix, isOwnOf, type LostSuffix } from './lost-suffix.js'
 import { openLosses, type OpenList } from './settle-losses.js'
 import type { SafetyFacts } from '../model/machine.js'
 import type { ReplicationHost } from '../host/host.js'

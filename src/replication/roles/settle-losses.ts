@@ -4,7 +4,6 @@ import type { ReplicableStore } from '../../storage/keys/replicable.js'
 import type { ReplicationHost } from '../host/host.js'
 import type { Kind } from '../model/types.js'
 import {
-  leafOf,
   type LostEntry,
   type OpenEntry,
   type OpenLoss,
@@ -14,6 +13,7 @@ import {
   toLostEntry,
   writeList,
 } from './losses.js'
+import { leafOf } from './lost-suffix.js'
 import { merkleRootOf } from './tree-maintenance.js'
 
 /**

@@ -22,7 +22,7 @@ export const ROLE_BUGS: readonly Bug[] = [
   },
   {
     name: 'the list of losses starts one entry too late',
-    file: 'replication/roles/losses.ts',
+    file: 'replication/roles/lost-suffix.ts',
     from: '.filter((entry) => entry.index > index)',
     to: '.filter((entry) => entry.index > index + 1)',
   },
@@ -93,7 +93,7 @@ export const ROLE_BUGS: readonly Bug[] = [
   },
   {
     name: 'losses are listed under the wrong mount',
-    file: 'replication/roles/losses.ts',
+    file: 'replication/roles/lost-suffix.ts',
     from: 'const mount = found && paths.get(found.uuid)',
     to: 'const mount = found && [...paths.values()].at(0)',
     needs: ({ failovers }) => failovers.includes('forced'),
