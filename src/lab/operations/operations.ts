@@ -1,4 +1,3 @@
-import { ApiError } from '../../client/api-client.js'
 import { KIND_WORDS, type Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { describeLoss, expectedLoss } from '../requests/expected-loss.js'
@@ -48,24 +47,36 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
   }
   for (const { unsealKeys, threshold } of runbook.keysFor(name)) {
     await runbook.show(name, GENERATE_OTP)
-    const token = await generateOperationToken(write, unsealKeys.slice(0, threshold))
-    if (token !== undefined) {
-      await runbook.show(name, DECODE_TOKEN)
-      return token
-    }
-    await cancelAttempt(runbook, name)
+    const token = await generateOrCancel(runbook, name, unsealKeys.slice(0, threshold))
+    if (token === undefined) continue
+    await runbook.show(name, DECODE_TOKEN)
+    return token
   }
   await requireMode(runbook, name, 'dr', 'secondary')
   throw noShares(name)
 }
 
-/** Cancels a token generation that the key shares did not complete: they are too few, or of another cluster. */
-const cancelAttempt = async (runbook: Runbook, name: string): Promise<void> => {
+/**
+ * Generates an operation token as `generateOperationToken` does. If it fails, cancels the generation that it began, because
+ * an open generation blocks later operations. Does not cancel a generation of another operator.
+ */
+const generateOrCancel = async (
+  runbook: Runbook,
+  name: string,
+  keys: readonly string[],
+): Promise<string | undefined> => {
+  const path = `${OPERATION_TOKEN}/attempt`
+  let isOpen = false
+  const write = async (called: string, body?: Readonly<Record<string, string>>) => {
+    const answer = await runbook.write(name, called, body, false)
+    isOpen = answer.complete !== true
+    return answer
+  }
   try {
-    await runbook.call({ cluster: name, method: 'DELETE', path: `${OPERATION_TOKEN}/attempt` })
-  } catch (error) {
-    // A cluster that is not a DR secondary rejects this request as it rejected the attempt.
-    if (!(error instanceof ApiError)) throw error
+    return await generateOperationToken(write, keys)
+  } finally {
+    // If the generation has failed, its error is more useful than the error of this request.
+    if (isOpen) await runbook.call({ cluster: name, method: 'DELETE', path }).catch(() => undefined)
   }
 }
 

@@ -10,7 +10,7 @@ import { rejoin, switchOver } from '../../../src/lab/operations/operations.js'
 import { promoteCluster } from '../../../src/lab/operations/promotion.js'
 import { activate } from '../../../src/lab/operations/role-changes.js'
 import { Runbook } from '../../../src/lab/operations/runbook.js'
-import { askStatus } from '../../../src/lab/requests/replication.js'
+import { askStatus, OPERATION_TOKEN } from '../../../src/lab/requests/replication.js'
 
 const TIMEOUT_MS = 20_000
 
@@ -31,6 +31,16 @@ const MIXED: Topology = {
   links: [
     { kind: 'performance', primary: 'A', secondary: 'C' },
     { kind: 'dr', primary: 'A', secondary: 'B' },
+  ],
+}
+
+const COPIES: Topology = {
+  name: 'copies',
+  about: 'a primary and two DR secondaries',
+  clusters: ['A', 'B', 'C'],
+  links: [
+    { kind: 'dr', primary: 'A', secondary: 'B' },
+    { kind: 'dr', primary: 'A', secondary: 'C' },
   ],
 }
 
@@ -156,7 +166,60 @@ it('operations reject clusters of the wrong role or set before they change anyth
   await lab.work('crash', 'B', TIMEOUT_MS)
   await refused(promoteCluster(book, 'A', 'dr', false), 'no DR primary of A responds')
   const lost = { lost: 'D', to: 'A', isForced: false, acceptLoss: 0 }
-  await refused(failOver(book, lost), 'D is running and not in the DR replication set of A')
+  await refused(failOver(book, lost), 'D is running and not the former DR primary of A')
+})
+
+it('a failover fails if it names a running secondary as the lost primary', async () => {
+  await using inProcess = await InProcessLab.start(COPIES, { seed: 8 })
+  await using lab = openInProcessLab(inProcess)
+  const { book } = recording(lab)
+  await lab.work('crash', 'A', TIMEOUT_MS)
+  const failover = { lost: 'B', to: 'C', isForced: false, acceptLoss: 0 }
+  await expect(failOver(book, failover)).rejects.toThrow(
+    'B is running and not the former DR primary of C, so writes of the lost primary may be missing',
+  )
+  expect((await askStatus(lab.anonymous('C'), 'dr')).mode).toBe('secondary')
+})
+
+it('a rejoin that fails leaves no open generation of an operation token', async () => {
+  await using inProcess = await InProcessLab.start(MIXED, { seed: 9 })
+  await using lab = openInProcessLab(inProcess)
+  const { book } = recording(lab)
+  const attempt = `${OPERATION_TOKEN}/attempt`
+  const { id } = await lab.setFault({ cluster: 'B', fault: { name: 'disk', state: 'full' } })
+  await expect(rejoin(book, 'B', 'A')).rejects.toThrow('503')
+  expect(await lab.anonymous('B').read(attempt)).toMatchObject({ started: false })
+  await lab.heal([id])
+  await rejoin(book, 'B', 'A')
+
+  await lab.anonymous('B').write(attempt)
+  await expect(rejoin(book, 'B', 'A')).rejects.toThrow('another generation of an operation token is in progress')
+  expect(await lab.anonymous('B').read(attempt), 'of another operator').toMatchObject({ started: true })
+})
+
+it('rejoin reads the losses before the demotion, and reports none as new if the earlier losses are unknown', async () => {
+  await using inProcess = await InProcessLab.start(MIXED, { seed: 10 })
+  await using lab = openInProcessLab(inProcess)
+  const { book, said, paths } = recording(lab)
+  const cut = await lab.setFault({ between: ['A', 'B'], isOneWay: false, fault: { name: 'partition' } })
+  await (await lab.root('A')).write('sys/mounts/late', { type: 'kv' })
+  await failOver(book, { lost: 'A', to: 'B', isForced: true, acceptLoss: 0 })
+  await lab.heal([cut.id])
+  const pathsAtRead: string[][] = []
+  const read = book.losses.bind(book)
+  book.losses = async (name) => {
+    pathsAtRead.push([...paths])
+    return pathsAtRead.length === 1 ? undefined : read(name)
+  }
+  await rejoin(book, 'A', 'B')
+  expect(pathsAtRead[0]).not.toContain('sys/replication/dr/primary/demote')
+  expect(pathsAtRead[1]).toContain('sys/replication/dr/primary/demote')
+  expect(said.at(-1)).toBe(
+    'cannot read which log entries A discarded; to list all that it discarded: understudy losses A',
+  )
+  said.length = 0
+  await rejoin(book, 'A', 'B')
+  expect(said, 'the earlier loss is not new').toEqual(['A is a DR secondary of B and replicated'])
 })
 
 it('a forced failover that is rejected prints no warning about two primaries', async () => {
