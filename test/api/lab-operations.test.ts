@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { LabHome } from '../support/lab-home.js'
@@ -185,6 +185,34 @@ it('a failover from a primary that is down fails if it may lose more than is acc
   expect((await on('wait', '--for', 'converged')).status).toBe(0)
   expect((await on('stop', 'B')).status).toBe(0)
   expect(await on('failover', 'B', 'A'), 'A has all log entries of B').toMatchObject({ status: 0 })
+})
+
+it('a failover that names an earlier primary of the replication set fails', { timeout: 600_000 }, async () => {
+  await using home = new LabHome()
+  const on = (...args: string[]) => home.run(...args, ...NAMED)
+  const passes = (...args: string[]) => home.passes(...args, ...NAMED)
+  const vault = (...args: string[]) =>
+    home.passes('exec', 'B', ...NAMED, '--', process.execPath, 'dist/main.js', 'vault', ...args)
+  const file = path.join(home.directory, 'copies.yaml')
+  const links = ['B', 'C'].map((secondary) => ({ kind: 'dr', primary: 'A', secondary }))
+  const topology = { apiVersion: 'understudy/v1', kind: 'Topology', name: 'copies', about: 'two DR secondaries' }
+  writeFileSync(file, JSON.stringify({ ...topology, clusters: { A: {}, B: {}, C: {} }, links }))
+  await passes('up', '-f', file, '--in-process', '--ports', 'random')
+  await passes('wait', '--for', 'converged')
+  await passes('stop', 'A')
+  await passes('failover', 'A', 'B')
+  await passes('rejoin', 'C', 'B')
+  await vault('secrets', 'enable', 'kv')
+  await passes('wait', '--for', 'replicated', '--cluster', 'C')
+  await passes('fault', 'partition', 'B', 'C')
+  await vault('write', 'kv/late', 'word=late')
+  await passes('crash', 'B')
+  for (const lost of ['A', 'B'])
+    expect(await on('failover', lost, 'C'), lost).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('pass --accept-loss any'),
+    })
+  await passes('failover', 'B', 'C', '--accept-loss', 'any')
 })
 
 it('switchover exchanges a performance secondary and its DR copy, and back', { timeout: 600_000 }, async () => {

@@ -33,9 +33,10 @@ export const findLastPositionOf = (events: readonly LabEvent[], set: string): La
   return last?.cluster === undefined ? undefined : findLastPosition(events, last.cluster)
 }
 
+/** Returns undefined without an epoch: the position could be in an earlier log. */
 const parsePosition = (value: unknown): LastPosition | undefined => {
   const { set, epoch, lastWal, isFinal } = (value ?? {}) as Partial<LastPosition>
-  return typeof set === 'string' && typeof epoch === 'string' && typeof lastWal === 'number'
+  return typeof set === 'string' && typeof epoch === 'string' && epoch !== '' && typeof lastWal === 'number'
     ? { set, epoch, lastWal, isFinal: isFinal === true }
     : undefined
 }

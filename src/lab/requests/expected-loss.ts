@@ -3,7 +3,7 @@ import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import { LabError } from '../model/lab-error.js'
 import { describeEntries } from './losses.js'
-import { isPlaced, type ReplicationStatus } from './replication-status.js'
+import { countOf, isPlaced, type ReplicationStatus } from './replication-status.js'
 
 /** The end of a DR primary's log, as the lab recorded it when a command took the primary down. */
 export interface LastPosition {
@@ -78,7 +78,7 @@ export const askExpectedLoss = async (
   facts: Omit<LossFacts, 'announced' | 'epoch'>,
 ): Promise<ExpectedLoss> => {
   const info = await askInfo(client).catch((): JsonObject => ({}))
-  return expectedLoss({ ...facts, epoch: textOfJson(info.epoch), announced: Number(info.announced_wal ?? 0) })
+  return expectedLoss({ ...facts, epoch: textOfJson(info.epoch), announced: countOf(info.announced_wal) })
 }
 
 /** Returns what a server reports about its storage and its nodes. */

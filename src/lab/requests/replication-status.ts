@@ -73,7 +73,7 @@ const rowsOf = (value: unknown): Record<string, unknown>[] =>
   Array.isArray(value) ? value.filter((row) => typeof row === 'object' && row !== null) : []
 
 /** Parses a count, which the API reports as a number or as text. Returns 0 for any other value. */
-const countOf = (value: unknown): number => {
+export const countOf = (value: unknown): number => {
   const count = typeof value === 'string' ? Number(value) : value
   return typeof count === 'number' && Number.isFinite(count) && count >= 0 ? count : 0
 }

@@ -213,7 +213,9 @@ describe('operations', () => {
     for (const [name, operation] of Object.entries(work))
       expect([name, await codeAndText(operation)]).toEqual([
         name,
-        expect.stringMatching(/^remote: cluster B does not respond \(connection refused.* start it first$/),
+        expect.stringMatching(
+          /^remote: cluster B does not respond \(connection refused.* start it, because this operation requires it$/,
+        ),
       ])
   })
 })
