@@ -19,10 +19,10 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   // The commands that generate a DR operation token with two shares.
   const generation = [
     'OTP="$(vault operator generate-root -dr-token -generate-otp)"',
-    `NONCE="$(vault operator generate-root -dr-token -init -otp="$OTP" | awk '$1 == "Nonce" { print $2 }')"`,
+    `progress="$(vault operator generate-root -dr-token -init -otp="$OTP")" && NONCE="$(printf '%s\\n' "$progress" | awk '$1 == "Nonce" { print $NF }')"`,
     ...[1, 2].map(
       () =>
-        `ENCODED_TOKEN="$(printf %s "$KEY_SHARE" | vault operator generate-root -dr-token -nonce="$NONCE" - | awk '$1 == "Encoded" { print $NF }')"`,
+        `progress="$(printf %s "$KEY_SHARE" | vault operator generate-root -dr-token -nonce="$NONCE" -)" && ENCODED_TOKEN="$(printf '%s\\n' "$progress" | awk '$1 == "Encoded" { print $NF }')"`,
     ),
     'DR_OPERATION_TOKEN="$(vault operator generate-root -dr-token -decode="$ENCODED_TOKEN" -otp="$OTP")"',
   ]

@@ -118,6 +118,16 @@ it('the runbooks of a DR pair run in a shell from the first line to the last', {
   expect([early.status, early.stderr]).toEqual([1, expect.stringContaining('stopped: the expected output is: down')])
 
   await home.passes('crash', 'A')
+  const script = await operator.write('sh', 'failover east west')
+  // The first share is malformed. The script cancels its generation, so that the next run can start another one.
+  const rejected = await operator.run(script, { input: 'no-share\nno-share\n' })
+  expect([rejected.status, rejected.stderr]).toEqual([1, expect.stringMatching(/stopped: step 7 failed\.\ncanceling/)])
+  expect(rejected.stderr).not.toContain('key share 2')
+  const caFile = home.record('default').clusters[0]?.caFile ?? ''
+  const wrong = await operator.run(script.replaceAll(caFile, '/none.pem'))
+  expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('cannot read /none.pem')])
+  const bare = await operator.run(`PATH=/none\n${script}`)
+  expect([bare.status, bare.stderr]).toEqual([1, expect.stringContaining('there is no command vault')])
   await operator.play('failover east west')
   expect((await home.vault('B', 'read', '-field=word', 'kv/a')).stdout).toBe('kept')
   await home.passes('start', 'A')
@@ -218,6 +228,20 @@ it('the runbooks of performance replication run in a shell from the first line t
   expect(await playNow('switchover main branch')).toMatchObject([followsC])
   for (const cluster of ['A', 'C'])
     expect((await home.vault(cluster, 'read', '-field=word', 'kv/a')).stdout, cluster).toBe('kept')
+})
+
+it.each(['dr', 'performance'])('the runbook of an activation (%s) enables the primary of two new servers', {
+  timeout: 600_000,
+}, async (kind) => {
+  await using home = new LabHome()
+  const file = path.join(home.directory, 'two.yaml')
+  writeFileSync(file, 'apiVersion: understudy/v1\nkind: Topology\nname: two\nclusters: { A: , B: }\n')
+  await home.passes('up', '-f', file, '--in-process', '--ports', 'random')
+  const [east = '', west = ''] = home.record('default').clusters.map(({ rootToken }) => rootToken)
+  const operator = new Operator(home, { east: 'A', west: 'B' }, { east, west }, 'A')
+  await operator.play(`activate east west --kind ${kind}`)
+  const status = await home.vault('B', 'read', '-field=mode', `sys/replication/${kind}/status`)
+  expect(status.stdout).toBe('secondary')
 })
 
 it('runbook uses the addresses of a lab that is stopped, and explains a missing lab or file', async () => {

@@ -71,16 +71,17 @@ export const otpLine = (target: Target): string => capture('OTP', generate(targe
 export const decodingLine = (target: Target): string =>
   capture('DR_OPERATION_TOKEN', generate(target, '-decode="$ENCODED_TOKEN" -otp="$OTP"'))
 
+/** Sets a variable from a row of the output of a command. A pipe to awk would hide that the command failed. */
+const captureRow = (variable: string, row: string, command: string): string =>
+  `progress="$(${command})" && ${capture(variable, `printf '%s\\n' "$progress" | awk '$1 == "${row}" { print $NF }'`)}`
+
 /** The commands for requests that generate a DR operation token. */
 const GENERATIONS: Readonly<Record<string, (target: Target) => string>> = {
   [`PUT ${OPERATION_TOKEN}/attempt`]: (target) =>
-    capture('NONCE', `${generate(target, '-init -otp="$OTP"')} | awk '$1 == "Nonce" { print $2 }'`),
+    captureRow('NONCE', 'Nonce', generate(target, '-init -otp="$OTP"')),
   // Standard input keeps the share out of the list of processes.
   [`PUT ${OPERATION_TOKEN}/update`]: (target) =>
-    capture(
-      'ENCODED_TOKEN',
-      `printf %s "$KEY_SHARE" | ${generate(target, '-nonce="$NONCE" -')} | awk '$1 == "Encoded" { print $NF }'`,
-    ),
+    captureRow('ENCODED_TOKEN', 'Encoded', `printf %s "$KEY_SHARE" | ${generate(target, '-nonce="$NONCE" -')}`),
   [`DELETE ${OPERATION_TOKEN}/attempt`]: (target) => generate(target, '-cancel'),
 }
 

@@ -57,8 +57,8 @@ export const describeChecks = (
   if ('field' in check) return [make(title, check.field, check.value)]
   const primary = find(check.primary)
   const address = primary.written?.clusterAddress ?? ''
-  const roots = [at, primary].map((each) => `"$(${fieldLine(each, kind, 'merkle_root')})"`).join(' = ')
-  const compare = { command: `[ ${roots} ] && echo equal`, answer: 'equal' }
+  const [own, original] = [at, primary].map((each) => `"$(${fieldLine(each, kind, 'merkle_root')})"`)
+  const compare = { command: `root=${own} && [ "$root" = ${original} ] && echo equal`, answer: 'equal' }
   return [
     make(title, 'state', 'stream-wals'),
     ...(address === ''
@@ -107,13 +107,13 @@ const TEXTS: Readonly<Record<string, (facts: Facts) => Text>> = {
   'secondary/generate-operation-token/attempt': ({ name, at }) => ({
     title: `Start the generation of a DR operation token on ${name}`,
     expect: '`NONCE` is a UUID. Each key holder submits a share only for this nonce.',
-    back: 'Cancel the generation.',
+    back: 'Cancel the generation. Also cancel it if an earlier run left it in progress, so that this step fails.',
     backCommand: stepLineOf({ method: 'DELETE', path: `${OPERATION_TOKEN}/attempt` }, at),
   }),
   'secondary/generate-operation-token/update': ({ name, at, body }) => ({
     title: `Submit ${body.key} on ${name}`,
-    expect: '`ENCODED_TOKEN` is empty until the last share, and then has a value.',
-    back: 'Cancel the generation.',
+    expect: 'The exit status is 0. `ENCODED_TOKEN` is empty until the last share, and then has a value.',
+    back: 'Cancel the generation. A rejected share also requires this, and a new start of the generation.',
     backCommand: stepLineOf({ method: 'DELETE', path: `${OPERATION_TOKEN}/attempt` }, at),
   }),
   'secondary/promote': (facts) => ({
@@ -121,6 +121,13 @@ const TEXTS: Readonly<Record<string, (facts: Facts) => Text>> = {
     expect: 'A warning that contains "This cluster is being promoted to a replication primary".',
     back: `Demote ${facts.name}. Writes that it has accepted since are lost if another cluster is promoted.`,
     backCommand: lineFor(facts, 'primary/demote'),
+  }),
+  'primary/enable': (facts) => ({
+    title: `Make ${facts.name} a ${KIND_WORDS[facts.kind]} primary`,
+    expect: 'A warning that contains "This cluster is being enabled as a primary".',
+    onlyIf: { command: fieldLine(facts.at, facts.kind, 'mode'), answer: 'disabled' },
+    back: `Disable replication on ${facts.name}.`,
+    backCommand: lineFor(facts, 'primary/disable'),
   }),
   'primary/demote': (facts) => ({
     title: `Demote ${facts.name}`,

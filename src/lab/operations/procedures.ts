@@ -6,6 +6,7 @@ import { REPLICATION } from '../requests/replication.js'
 import { flagsOf, vaultWithToken } from './lines.js'
 import { failOver } from './failover.js'
 import { rejoin, switchOver } from './operations.js'
+import { checkMachine, checkUp, notePosition } from './procedure-checks.js'
 import { describeCheck, describeChecks, type ProcedureStep } from './procedure-steps.js'
 import { promoteCluster } from './promotion.js'
 import { activate, promote } from './role-changes.js'
@@ -33,17 +34,16 @@ const withRole = (mode: string): InitialState => ({
     describeChecks(`Check the role of ${at.name}`, { cluster: at.name, kind, field: 'mode', value: mode }, () => at),
 })
 
-const checkUp = (at: ClusterAccess, title: string, answer: 'up' | 'down'): ProcedureStep => {
-  const status = `VAULT_CLIENT_TIMEOUT=5s vault status ${flagsOf(at)} > /dev/null 2>&1`
-  return describeCheck(at.name, title, { command: `${status} && echo up || echo down`, answer })
+/** A cluster that is not a secondary. The operation makes it a primary if its replication is disabled. */
+const POSSIBLE_PRIMARY: InitialState = {
+  mode: 'disabled',
+  tokenKinds: KINDS,
+  checks: (at, kind) => {
+    const mode = `mode="$(vault read ${flagsOf(at)} -field=mode ${REPLICATION}/${kind}/status)"`
+    const command = `${mode} && case "$mode" in primary | disabled) echo yes ;; *) echo "$mode" ;; esac`
+    return [describeCheck(at.name, `Check that ${at.name} can be a primary`, { command, answer: 'yes' })]
+  },
 }
-
-const notePosition = (at: ClusterAccess, kind: Kind): ProcedureStep => ({
-  title: `Write down the position of ${at.name}`,
-  cluster: at.name,
-  command: `vault read ${flagsOf(at)} ${REPLICATION}/${kind}/status`,
-  expect: 'The output has `last_remote_wal` and the last heartbeat. Writes that the primary accepted later are lost.',
-})
 
 const DOWN: InitialState = {
   mode: '-',
@@ -131,7 +131,7 @@ const PROCEDURES: Readonly<Record<OperationName, Procedure>> = {
   activate: {
     title: (primary, secondary) => `Make ${secondary} a secondary of ${primary}`,
     kind: 'performance',
-    starts: [withRole('primary'), withRole('disabled')],
+    starts: [POSSIBLE_PRIMARY, withRole('disabled')],
     run: activate,
     after: (_, secondary) => [`The tokens that ${secondary} issued before are invalid. Its key shares are replaced.`],
   },
@@ -169,11 +169,12 @@ export const writeRunbook = async (request: RunbookRequest): Promise<WrittenRunb
   book.requireTwo(one, other)
   for (const { cluster, start } of chosen) book.assume(cluster.name, kind, start.mode)
   await run(book, one, other, kind)
+  const ours = chosen.map(({ cluster }) => cluster)
   const checks = chosen.flatMap(({ cluster, start }) => [
     ...start.checks(cluster, kind),
     ...(start.tokenKinds.includes(kind) ? checkToken(cluster, steps) : []),
   ])
-  const numbered = numberSteps([...checks, ...steps])
+  const numbered = numberSteps([checkMachine(one, ours), ...checks, ...steps])
   return {
     apiVersion: 'understudy/v1',
     kind: 'Runbook',
@@ -184,10 +185,7 @@ export const writeRunbook = async (request: RunbookRequest): Promise<WrittenRunb
       const { clusterAddress = '', namespace = '' } = written ?? {}
       return { name, apiAddress, clusterAddress, caFile, namespace }
     }),
-    values: valuesOf(
-      numbered,
-      chosen.map(({ cluster }) => cluster),
-    ),
+    values: valuesOf(numbered, ours),
     steps: numbered,
     after: after(one, other, kind),
   }

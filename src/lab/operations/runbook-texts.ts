@@ -39,7 +39,8 @@ const code = (text: string): string => {
 export const toMarkdown = ({ title, clusters, values, steps, after }: WrittenRunbook): string =>
   [
     `# ${title}`,
-    'This runbook contains no secrets. Run the commands in one POSIX shell, in order. If a step fails, stop.',
+    'This runbook contains no secrets. Run the commands in one POSIX shell, in order. If a step fails, stop. If a token generation is in progress then, cancel it with the command of its step.',
+    'The command `vault` can be a shell function or a script, for example one that runs `understudy vault "$@"`.',
     '## Clusters',
     tableOf(
       ['cluster', 'API address', 'cluster address', 'CA file', 'namespace'],
@@ -52,7 +53,7 @@ export const toMarkdown = ({ title, clusters, values, steps, after }: WrittenRun
       ]),
     ),
     '## Values',
-    'Set these shell variables, for example with `read -rs NAME`. Steps set all other variables.',
+    'Set these shell variables without echo: `stty -echo; IFS= read -r NAME; stty echo`. Steps set all other variables.',
     tableOf(
       ['variable', 'value'],
       values.map(({ name, about }) => [code(name), about]),
@@ -79,21 +80,39 @@ const FUNCTIONS = `# ask PROMPT VARIABLE: reads a secret into a variable, withou
 ask() {
   printf '%s: ' "$1" >&2
   stty -echo 2> /dev/null || :
-  IFS= read -r "$2"
+  IFS= read -r "$2" || stop 'there is no input'
   stty echo 2> /dev/null || :
   echo >&2
 }
-trap 'stty echo 2> /dev/null || :' EXIT
+
+# stop REASON: ends the script.
+stop() {
+  echo "stopped: $1" >&2
+  exit 1
+}
+
+# finish: cancels the token generation that this script started and did not complete.
+finish() {
+  status=$?
+  stty echo 2> /dev/null || :
+  if [ -n "$cancel" ]; then
+    echo "canceling the generation: $cancel" >&2
+    eval "$cancel" >&2 || echo 'the generation is not canceled: repeat this command' >&2
+  fi
+  exit "$status"
+}
+cancel=''
+trap finish EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # check ATTEMPTS COMMAND ANSWER: runs the command once per second, until it prints the answer.
 check() {
   attempts=$1
-  until [ "$(eval "$2")" = "$3" ]; do
+  until output="$(eval "$2")" && [ "$output" = "$3" ]; do
     attempts=$((attempts - 1))
-    if [ "$attempts" -le 0 ]; then
-      echo "stopped: the expected output is: $3" >&2
-      exit 1
-    fi
+    [ "$attempts" -gt 0 ] || stop "the expected output is: $3, but the output is: $output"
     sleep 1
   done
 }`
@@ -117,18 +136,24 @@ export const toScript = ({ title, values, steps, after }: WrittenRunbook): strin
 }
 
 const scriptLinesOf = (step: WrittenStep): readonly string[] => {
-  const { number, title, command, answer, isRepeated, onlyIf, needs } = step
+  const { number, title, command, answer, isRepeated, onlyIf, needs, makes, backCommand = '' } = step
   const shown = quoteForShell(`${number}. ${title}`)
   const run =
     answer === undefined
-      ? command
+      ? `${command} || stop ${quoteForShell(`step ${number} failed. ${hintOf(step)}`.trim())}`
       : `check ${isRepeated ? TRIES : 1} ${quoteForShell(command)} ${quoteForShell(answer)}`
+  const names = needs.map(({ name }) => name)
   return [
-    `echo ${shown} >&2`,
-    ...needs.flatMap(({ name, from }) => {
-      if (name === SHARE) return [`ask ${shown} ${SHARE}`]
-      return from === EXTERNAL ? [] : [`: "\${${name}:?is empty: ${from} sets it}"`]
-    }),
+    names.includes(SHARE) ? `ask ${shown} ${SHARE}` : `echo ${shown} >&2`,
+    ...needs.flatMap(({ name, from }) =>
+      name === SHARE || from === EXTERNAL ? [] : [`[ -n "\${${name}:-}" ] || stop '${name} is empty: ${from} sets it'`],
+    ),
+    ...(names.includes('ENCODED_TOKEN') ? ["cancel=''"] : []),
     ...(onlyIf ? [`if [ "$(${onlyIf.command})" = ${quoteForShell(onlyIf.answer)} ]; then`, `  ${run}`, 'fi'] : [run]),
+    ...(makes.includes('NONCE') ? [`cancel=${quoteForShell(backCommand)}`] : []),
   ]
 }
+
+/** Returns how to go back if the step that starts a token generation fails. Empty for other steps. */
+const hintOf = ({ makes, back = '', backCommand = '' }: WrittenStep): string =>
+  makes.includes('NONCE') ? `${back} ${backCommand}` : ''

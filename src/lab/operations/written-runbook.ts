@@ -43,13 +43,16 @@ export const numberSteps = (steps: readonly ProcedureStep[]): readonly WrittenSt
   const makers = new Map<string, string>()
   return steps.map((step, at) => {
     const needs = variablesIn(step.command).map((name) => ({ name, from: makers.get(name) ?? originOf(name) }))
-    const makes = /^([A-Z_]+)="\$\(/.exec(step.command)?.slice(1) ?? []
+    const makes = /(?:^| && )([A-Z_]+)="\$\(/.exec(step.command)?.slice(1) ?? []
     for (const name of makes) makers.set(name, `step ${at + 1}`)
     return { number: at + 1, ...step, needs, makes }
   })
 }
 
 const originOf = (name: string): string => (name === SHARE ? 'the next key holder' : EXTERNAL)
+
+/** The start of the text of a value that no step needs. A DR secondary issues no tokens, so it may not exist yet. */
+const BACK_ONLY = 'only to go back, when the cluster is a primary (a DR secondary issues no tokens)'
 
 const variablesIn = (text: string): readonly string[] => [
   ...new Set([...text.matchAll(/"\$([A-Z][A-Z0-9_]*)/g)].map(([, name = '']) => name)),
@@ -61,12 +64,15 @@ export const valuesOf = (
   clusters: readonly ClusterAccess[],
 ): WrittenRunbook['values'] => {
   const made = new Set(steps.flatMap(({ makes }) => makes))
-  const commands = steps.flatMap(({ command, backCommand = '' }) => [command, backCommand])
-  const wanted = variablesIn(commands.join('\n')).filter((name) => !made.has(name))
+  const commands = steps.map(({ command }) => command)
+  const needed = new Set(variablesIn(commands.join('\n')))
+  const back = steps.map(({ backCommand = '' }) => backCommand)
+  const wanted = variablesIn([...commands, ...back].join('\n')).filter((name) => !made.has(name))
   return wanted.map((name) => {
     const cluster = clusters.find(({ written }) => written?.tokenVariable === name)?.name
     const share = 'a key share of the replication set, or a recovery key with auto-unseal; each key holder enters one'
     const token = `a token that is valid on ${cluster}, with the capabilities update and sudo on ${REPLICATION}/*`
-    return { name, about: cluster === undefined ? share : token }
+    const about = cluster === undefined ? share : token
+    return { name, about: needed.has(name) ? about : `${BACK_ONLY}: ${about}` }
   })
 }

@@ -45,9 +45,11 @@ it('shell lines set a variable from each response that contains a secret', () =>
   const generate = `vault operator generate-root -address=${AT} -dr-token`
   const line = (method: string, end: string, body?: unknown) =>
     stepLineOf({ method, path: `${path}/${end}`, body }, { apiAddress: AT })
-  expect(line('PUT', 'attempt')).toBe(`NONCE="$(${generate} -init -otp="$OTP" | awk '$1 == "Nonce" { print $2 }')"`)
+  expect(line('PUT', 'attempt')).toBe(
+    `progress="$(${generate} -init -otp="$OTP")" && NONCE="$(printf '%s\\n' "$progress" | awk '$1 == "Nonce" { print $NF }')"`,
+  )
   expect(line('PUT', 'update', { key: 'a1b2', nonce: 'n' })).toBe(
-    `ENCODED_TOKEN="$(printf %s "$KEY_SHARE" | ${generate} -nonce="$NONCE" - | awk '$1 == "Encoded" { print $NF }')"`,
+    `progress="$(printf %s "$KEY_SHARE" | ${generate} -nonce="$NONCE" -)" && ENCODED_TOKEN="$(printf '%s\\n' "$progress" | awk '$1 == "Encoded" { print $NF }')"`,
   )
   expect(line('DELETE', 'attempt')).toBe(`${generate} -cancel`)
 })

@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
+import { quoteForShell } from '../../../../src/base/shell.js'
 import { KINDS } from '../../../../src/lab/model/kinds.js'
 import { parseAddresses } from '../../../../src/lab/operations/addresses.js'
 import { writeRunbook } from '../../../../src/lab/operations/procedures.js'
@@ -58,30 +60,32 @@ it('a runbook of a failover has checks, the token generation, the promotion and 
   const { steps, values } = await write('failover')
   const generate = `vault operator generate-root ${US} -dr-token`
   expect(steps.map(({ command }) => command)).toEqual([
-    `VAULT_CLIENT_TIMEOUT=5s vault status ${EU} > /dev/null 2>&1 && echo up || echo down`,
+    `if ! command -v vault > /dev/null; then echo 'there is no command vault'; elif [ ! -r /etc/vault/eu.pem ]; then echo 'cannot read /etc/vault/eu.pem'; elif [ ! -r /etc/vault/us.pem ]; then echo 'cannot read /etc/vault/us.pem'; else echo ready; fi`,
+    expect.stringContaining(`vault status ${EU} 2>&1 > /dev/null)"`),
     `vault read ${US} -field=mode sys/replication/dr/status`,
     `vault read ${US} sys/replication/dr/status`,
     `OTP="$(${generate} -generate-otp)"`,
-    `NONCE="$(${generate} -init -otp="$OTP" | awk '$1 == "Nonce" { print $2 }')"`,
+    `progress="$(${generate} -init -otp="$OTP")" && NONCE="$(printf '%s\\n' "$progress" | awk '$1 == "Nonce" { print $NF }')"`,
     ...[1, 2].map(
       () =>
-        `ENCODED_TOKEN="$(printf %s "$KEY_SHARE" | ${generate} -nonce="$NONCE" - | awk '$1 == "Encoded" { print $NF }')"`,
+        `progress="$(printf %s "$KEY_SHARE" | ${generate} -nonce="$NONCE" -)" && ENCODED_TOKEN="$(printf '%s\\n' "$progress" | awk '$1 == "Encoded" { print $NF }')"`,
     ),
     `DR_OPERATION_TOKEN="$(${generate} -decode="$ENCODED_TOKEN" -otp="$OTP")"`,
     `vault write ${US} sys/replication/dr/secondary/promote dr_operation_token="$DR_OPERATION_TOKEN"`,
     `vault read ${US} -field=mode sys/replication/dr/status`,
   ])
-  expect(steps.at(-1)).toMatchObject({ number: 10, answer: 'primary', isRepeated: true })
-  expect(steps[5]).toMatchObject({
+  expect(steps.at(-1)).toMatchObject({ number: 11, answer: 'primary', isRepeated: true })
+  expect(steps[6]).toMatchObject({
     title: 'Submit key share 1 of 2 on us',
     needs: [
       { name: 'KEY_SHARE', from: 'the next key holder' },
-      { name: 'NONCE', from: 'step 5' },
+      { name: 'NONCE', from: 'step 6' },
     ],
     makes: ['ENCODED_TOKEN'],
     backCommand: `${generate} -cancel`,
   })
   expect(values.map(({ name }) => name)).toEqual(['KEY_SHARE', 'TOKEN_US'])
+  expect(values[1]?.about).toMatch(/^only to go back, when the cluster is a primary/)
 })
 
 it('a runbook checks that a secondary uses the cluster address of its primary, and has the same data', async () => {
@@ -89,7 +93,7 @@ it('a runbook checks that a secondary uses the cluster address of its primary, a
   expect(steps.slice(-3).map(({ command, answer }) => [command, answer])).toEqual([
     [`vault read ${US} -field=state sys/replication/dr/status`, 'stream-wals'],
     [`vault read ${US} -field=primary_cluster_addr sys/replication/dr/status`, 'https://vault-eu.example.com:8201'],
-    [expect.stringMatching(/^\[ "\$\(vault read .* -field=merkle_root .* = .* && echo equal$/), 'equal'],
+    [expect.stringMatching(/^root="\$\(vault read .* -field=merkle_root .* && \[ "\$root" = .* && echo equal$/), 'equal'],
   ])
   const demotion = steps.find(({ title }) => title === 'Demote us')
   expect(demotion?.onlyIf).toEqual({
@@ -126,6 +130,42 @@ it('a runbook of a switchover of the performance primary demotes, promotes, and 
     backCommand: `VAULT_TOKEN="$TOKEN_EU_1" vault write ${EU} -f ${path}/secondary/promote`,
   })
   expect(after[0]).toBe('Clients of eu-1 can stay: eu-1 forwards their writes to us.')
+})
+
+it.each([
+  [0, '', 'up'],
+  [2, '', 'down'],
+  [1, 'dial tcp 10.0.0.1:8200: connect: connection refused', 'down'],
+  [1, 'context deadline exceeded', 'down'],
+  [1, 'lookup vault-eu: no such host', 'unknown: lookup vault-eu: no such host'],
+  [1, 'lookup vault-eu on 10.0.0.2:53: i/o timeout', 'unknown: lookup vault-eu on 10.0.0.2:53: i/o timeout'],
+  [1, 'tls: failed to verify certificate', 'unknown: tls: failed to verify certificate'],
+  [127, 'connection refused', 'unknown: connection refused'],
+])('the check of a lost primary with the exit status %i and the error %j prints %j', async (status, error, answer) => {
+  const { steps } = await write('failover')
+  const check = steps.find(({ title }) => title === 'Check that eu-1 is down')
+  const vault = `vault() { echo ${quoteForShell(error)} >&2; return ${status}; }`
+  const run = spawnSync('sh', ['-c', `${vault}\n${check?.command}`], { encoding: 'utf8' })
+  expect(run.stdout).toBe(`${answer}\n`)
+})
+
+it('a script stops and cancels its token generation if a key share is rejected', async () => {
+  const script = toScript(await write('failover'))
+  expect(script.match(/Submit key share 1 of 2/g)).toHaveLength(1)
+  expect(script).toMatch(/\ncancel='?vault operator generate-root .* -cancel'?\n/)
+  expect(script).toContain(`|| stop 'step 7 failed.'`)
+  expect(script).toMatch(/\|\| stop 'step 6 failed\. Cancel the generation\..* -cancel'/)
+})
+
+it('a runbook enables the primary of an activation only if its replication is disabled', async () => {
+  for (const kind of KINDS) {
+    const { steps } = await write('activate', { kind })
+    const read = `vault read ${EU} -field=mode sys/replication/${kind}/status`
+    expect(steps.find(({ command }) => command.endsWith('/primary/enable'))).toMatchObject({
+      command: `VAULT_TOKEN="$TOKEN_EU_1" vault write ${EU} -f sys/replication/${kind}/primary/enable`,
+      onlyIf: { command: read, answer: 'disabled' },
+    })
+  }
 })
 
 it.each(OPERATIONS.flatMap((name) => KINDS.map((kind) => [name, kind] as const)))(
