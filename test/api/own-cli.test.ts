@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -169,6 +169,30 @@ describe('understudy image', () => {
     expect(stderr).toContain(
       'no Docker engine responds: the command "docker" was not found in PATH. Install and start Docker',
     )
+  })
+
+  it('image build names a base image that cannot be pulled, and suggests another base', async () => {
+    using at = new TestDirectory()
+    at.write('docker', '#!/bin/sh\n[ "$1" = version ] && exit 0\necho "is the daemon running?" >&2\nexit 1\n')
+    chmodSync(at.path('docker'), 0o755)
+    const env = { PATH: `${at.directory}:${process.env.PATH}` }
+    const { status, stderr } = await runProgram(['image', 'build', '--base', 'no-such:1'], { env })
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/cannot pull the base image no-such:1: .* running\? Check the name, or pass "--base machine"/)
+  })
+
+  it('a drill on Docker fails without Docker Compose and names what to install', async () => {
+    const { status, stderr } = await runProgram(['drill', 'run', 'dr-failover', '--on', 'docker'], {
+      env: { PATH: '/nonexistent' },
+    })
+    expect(status).toBe(2)
+    expect(stderr).toContain('Docker Compose was not found: install Docker and its plugin "docker compose"')
+  })
+
+  it('image context explains a directory that cannot be created', async () => {
+    const { status, stderr } = await runProgram(['image', 'context', '/proc/x'])
+    expect(status).toBe(1)
+    expect(stderr).toContain('cannot create the directory /proc/x: ENOENT')
   })
 
   it('image context rejects a directory that is not empty', async () => {

@@ -22,7 +22,11 @@ const REFERENCE = /^(?:[\w.-]+(?::\d+)?\/)?[a-z0-9]+(?:(?:\/|\.|__?|-+)[a-z0-9]+
 /** Writes the build context of the image. Throws LabError `conflict` unless the directory is new or empty. */
 export const writeImageContext = (directory: string): void => {
   const root = path.join(path.dirname(programFile()), '..')
-  makeDirectory(directory)
+  try {
+    makeDirectory(directory)
+  } catch (error) {
+    throw new LabError('usage', `cannot create the directory ${directory}: ${messageOf(error)}`, { cause: error })
+  }
   if (readdirSync(directory).length > 0)
     throw new LabError('conflict', `the directory ${directory} is not empty: specify a new or empty directory`)
   for (const name of CONTEXT.filter((file) => existsSync(path.join(root, file))))
@@ -66,8 +70,11 @@ export const buildImage = async ({ base, tag }: ImageOptions): Promise<void> => 
 const requireEngine = (): Promise<unknown> =>
   docker('version', '--format', '{{.Server.Version}}').catch((cause: unknown) => {
     const fix = 'Install and start Docker, and check that you have permission to use it.'
-    throw new LabError('remote', `no Docker engine responds: ${messageOf(cause)}. ${fix}`, { cause })
+    throw new LabError('remote', `no Docker engine responds: ${sentenceOf(messageOf(cause))} ${fix}`, { cause })
   })
+
+/** Returns a text with a period at its end, unless it ends a sentence already. */
+const sentenceOf = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`)
 
 /** Returns the name of a base image on this machine. Pulls or makes the image if this machine does not have it. */
 const chooseBase = async (wanted: string | undefined): Promise<string> => {
@@ -78,7 +85,10 @@ const chooseBase = async (wanted: string | undefined): Promise<string> => {
     await docker('pull', '--quiet', base)
     return base
   } catch (error) {
-    if (wanted !== undefined) throw error
+    if (wanted !== undefined) {
+      const fix = 'Check the name, or pass "--base machine" to use the Node of this machine.'
+      throw new LabError('remote', `cannot pull the base image ${base}: ${sentenceOf(messageOf(error))} ${fix}`, { cause: error })
+    }
     note(`cannot pull ${base}: the image will contain the Node of this machine`)
     return makeMachineBase()
   }

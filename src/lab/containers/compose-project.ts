@@ -4,7 +4,7 @@ import { readTar } from '../../base/tar.js'
 import { LabError } from '../model/lab-error.js'
 import type { LabDaemonAccess } from '../model/daemon-record.js'
 import { CONTROL_PORT, LINKS, SERVER_PORTS, TOXIPROXY_PORT } from './container-daemon.js'
-import { docker, dockerBytes } from './docker.js'
+import { composeLine, docker, dockerBytes } from './docker.js'
 import { type KnownKeys, parseKeys } from '../keys/keys-file.js'
 
 /** Container label: the cluster of the server. */
@@ -93,7 +93,7 @@ const inspectAll = async (directory: string): Promise<Container[]> => {
   const filter = `label=${COMPOSE}.project.working_dir=${directory}`
   const ids = (await docker('ps', '--all', '--quiet', '--filter', filter)).split('\n').filter((id) => id !== '')
   if (ids.length === 0)
-    throw new LabError('usage', `there are no containers of ${directory}: run "docker compose up" in it`)
+    throw new LabError('usage', `there are no containers of ${directory}: run "${await composeLine('up')}" in it`)
   return JSON.parse(await docker('inspect', '--type', 'container', ...ids)) as Container[]
 }
 

@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { directoriesOf, findProgram } from '../../base/programs.js'
 import { LabError } from '../model/lab-error.js'
 
 const OUTPUT_BYTES_MAX = 256 << 20
@@ -40,10 +41,29 @@ const succeeds = (...args: readonly string[]): Promise<boolean> =>
 
 export const hasImage = (name: string): Promise<boolean> => succeeds('image', 'inspect', name)
 
-/** Runs Docker Compose in a directory: the plugin of Docker, or the program `docker-compose` if there is no plugin. */
+type Compose = readonly [program: string, ...args: string[]]
+
+/** Resolves to the command of Docker Compose: the plugin of Docker, or a separate program. Undefined if there is none. */
+const findCompose = async (): Promise<Compose | undefined> => {
+  if (await succeeds('compose', 'version')) return ['docker', 'compose']
+  const hasProgram = findProgram('docker-compose', directoriesOf(process.env.PATH ?? '')) !== undefined
+  return hasProgram ? ['docker-compose'] : undefined
+}
+
+/** Resolves to a command line of Docker Compose for this machine, for messages. */
+export const composeLine = async (words: string): Promise<string> =>
+  `${((await findCompose()) ?? ['docker', 'compose']).join(' ')} ${words}`
+
+/** Runs Docker Compose in a directory. */
 export const compose = async (directory: string, ...args: readonly string[]): Promise<string> => {
-  const hasPlugin = await succeeds('compose', 'version')
-  return hasPlugin ? run('docker', ['compose', ...args], directory) : run('docker-compose', args, directory)
+  const found = await findCompose()
+  if (!found)
+    throw new LabError(
+      'remote',
+      'Docker Compose was not found: install Docker and its plugin "docker compose", or "docker-compose"',
+    )
+  const [program, ...first] = found
+  return run(program, [...first, ...args], directory)
 }
 
 /** Runs a program and resolves to its standard output. Rejects with its standard error. */

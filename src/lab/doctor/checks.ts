@@ -116,6 +116,15 @@ const CHECKS: Readonly<Record<string, Check>> = {
         )
       : warning('docker is not in PATH', 'required only for containers: install and start Docker')
   },
+  compose: async ({ machine }) => {
+    const version = await machine.findCompose()
+    return version === undefined
+      ? warning(
+          'Docker Compose was not found',
+          'required only for Compose files and "drill run --on docker": install the plugin "docker compose", or "docker-compose"',
+        )
+      : ok(`version ${version}`)
+  },
   etcd: async ({ machine }) => {
     const version = await machine.findEtcd()
     return version === undefined

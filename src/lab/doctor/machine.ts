@@ -57,6 +57,10 @@ export const thisMachine = () => ({
   findDocker: () => outputOf('docker', ['version', '--format', '{{.Server.Version}}']),
   /** Whether the Docker client is installed, even if the server does not respond. */
   hasDocker: () => findProgram('docker', directoriesOf(process.env.PATH ?? '')) !== undefined,
+  /** Returns the version of Docker Compose: the plugin or the separate program. Undefined if there is none. */
+  findCompose: async () =>
+    (await outputOf('docker', ['compose', 'version', '--short'])) ??
+    (await outputOf('docker-compose', ['version', '--short'])),
   /** Returns the version of the `etcd` program in PATH. Undefined if it is missing or fails. */
   async findEtcd() {
     const text = await outputOf('etcd', ['--version'])

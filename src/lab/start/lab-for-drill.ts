@@ -8,7 +8,7 @@ import { attachLab, clustersAt } from '../attach/attach.js'
 import { wireClusters } from '../attach/wiring.js'
 import { findComposeProject } from '../containers/compose-project.js'
 import { containerHostOf } from '../containers/container-daemon.js'
-import { compose } from '../containers/docker.js'
+import { compose, composeLine } from '../containers/docker.js'
 import { exportCompose } from '../export/compose.js'
 import { describeLeftOut, writeExport } from '../export/plan.js'
 import { NO_KEYS } from '../keys/keys-file.js'
@@ -172,9 +172,8 @@ const upInContainers: Up = async (drill, given, options) => {
       end: async ({ keep }) => {
         await lab.close()
         if (!keep) return end()
-        note(
-          `the containers keep running as the lab "${name}"; "docker compose down --volumes" in ${directory} removes them`,
-        )
+        const line = await composeLine('down --volumes')
+        note(`the containers keep running as the lab "${name}"; "${line}" in ${directory} removes them`)
       },
     }
   } catch (error) {

@@ -1,5 +1,6 @@
 import { readNamedText } from '../../../base/named-file.js'
 import { describeLeftOut, type ExportedFile, type ExportSource, writeExport } from '../../../lab/export/plan.js'
+import { composeLine } from '../../../lab/containers/docker.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
 import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
@@ -88,7 +89,7 @@ export const composeCommand = (output: Output): Command => {
       'compose export dr --hosts A=10.0.0.1,B=10.0.0.2 --out lab/',
       'compose export pr-dr --no-links',
     )
-    .run((flags, name: string | undefined) => {
+    .run(async (flags, name: string | undefined) => {
       const hosts = flags.hosts === undefined ? undefined : parseHosts(flags.hosts)
       const hasLinks = flags.links && hosts === undefined
       const directory = writeOrPrint(
@@ -97,12 +98,13 @@ export const composeCommand = (output: Output): Command => {
         output,
       )
       if (directory === undefined) return
-      if (hosts)
-        output.progress('copy each directory to the host with the same name, and run "docker compose up -d" there')
-      else
-        output.progress(
-          `next: (cd ${shellWord(directory)} && docker compose up -d); understudy attach NAME --compose ${shellWord(directory)}`,
-        )
+      const up = await composeLine('up -d')
+      const word = shellWord(directory)
+      output.progress(
+        hosts
+          ? `copy each directory to the host with the same name, and run "${up}" there`
+          : `next: (cd ${word} && ${up}); understudy attach NAME --compose ${word}`,
+      )
     })
   compose
     .command('secrets')
