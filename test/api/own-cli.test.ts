@@ -178,7 +178,9 @@ describe('understudy image', () => {
     const env = { PATH: `${at.directory}:${process.env.PATH}` }
     const { status, stderr } = await runProgram(['image', 'build', '--base', 'no-such:1'], { env })
     expect(status).toBe(2)
-    expect(stderr).toMatch(/cannot pull the base image no-such:1: .* running\? Check the name, or pass "--base machine"/)
+    expect(stderr).toMatch(
+      /cannot pull the base image no-such:1: .* running\? Check the name, or pass "--base machine"/,
+    )
   })
 
   it('a drill on Docker fails without Docker Compose and names what to install', async () => {

@@ -230,19 +230,23 @@ it('the runbooks of performance replication run in a shell from the first line t
     expect((await home.vault(cluster, 'read', '-field=word', 'kv/a')).stdout, cluster).toBe('kept')
 })
 
-it.each(['dr', 'performance'])('the runbook of an activation (%s) enables the primary of two new servers', {
-  timeout: 600_000,
-}, async (kind) => {
-  await using home = new LabHome()
-  const file = path.join(home.directory, 'two.yaml')
-  writeFileSync(file, 'apiVersion: understudy/v1\nkind: Topology\nname: two\nclusters: { A: , B: }\n')
-  await home.passes('up', '-f', file, '--in-process', '--ports', 'random')
-  const [east = '', west = ''] = home.record('default').clusters.map(({ rootToken }) => rootToken)
-  const operator = new Operator(home, { east: 'A', west: 'B' }, { east, west }, 'A')
-  await operator.play(`activate east west --kind ${kind}`)
-  const status = await home.vault('B', 'read', '-field=mode', `sys/replication/${kind}/status`)
-  expect(status.stdout).toBe('secondary')
-})
+it.each(['dr', 'performance'])(
+  'the runbook of an activation (%s) enables the primary of two new servers',
+  {
+    timeout: 600_000,
+  },
+  async (kind) => {
+    await using home = new LabHome()
+    const file = path.join(home.directory, 'two.yaml')
+    writeFileSync(file, 'apiVersion: understudy/v1\nkind: Topology\nname: two\nclusters: { A: , B: }\n')
+    await home.passes('up', '-f', file, '--in-process', '--ports', 'random')
+    const [east = '', west = ''] = home.record('default').clusters.map(({ rootToken }) => rootToken)
+    const operator = new Operator(home, { east: 'A', west: 'B' }, { east, west }, 'A')
+    await operator.play(`activate east west --kind ${kind}`)
+    const status = await home.vault('B', 'read', '-field=mode', `sys/replication/${kind}/status`)
+    expect(status.stdout).toBe('secondary')
+  },
+)
 
 it('runbook uses the addresses of a lab that is stopped, and explains a missing lab or file', async () => {
   await using home = new LabHome()

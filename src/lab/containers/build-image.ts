@@ -87,7 +87,9 @@ const chooseBase = async (wanted: string | undefined): Promise<string> => {
   } catch (error) {
     if (wanted !== undefined) {
       const fix = 'Check the name, or pass "--base machine" to use the Node of this machine.'
-      throw new LabError('remote', `cannot pull the base image ${base}: ${sentenceOf(messageOf(error))} ${fix}`, { cause: error })
+      throw new LabError('remote', `cannot pull the base image ${base}: ${sentenceOf(messageOf(error))} ${fix}`, {
+        cause: error,
+      })
     }
     note(`cannot pull ${base}: the image will contain the Node of this machine`)
     return makeMachineBase()

@@ -77,8 +77,7 @@ const captureRow = (variable: string, row: string, command: string): string =>
 
 /** The commands for requests that generate a DR operation token. */
 const GENERATIONS: Readonly<Record<string, (target: Target) => string>> = {
-  [`PUT ${OPERATION_TOKEN}/attempt`]: (target) =>
-    captureRow('NONCE', 'Nonce', generate(target, '-init -otp="$OTP"')),
+  [`PUT ${OPERATION_TOKEN}/attempt`]: (target) => captureRow('NONCE', 'Nonce', generate(target, '-init -otp="$OTP"')),
   // Standard input keeps the share out of the list of processes.
   [`PUT ${OPERATION_TOKEN}/update`]: (target) =>
     captureRow('ENCODED_TOKEN', 'Encoded', `printf %s "$KEY_SHARE" | ${generate(target, '-nonce="$NONCE" -')}`),

@@ -93,7 +93,10 @@ it('a runbook checks that a secondary uses the cluster address of its primary, a
   expect(steps.slice(-3).map(({ command, answer }) => [command, answer])).toEqual([
     [`vault read ${US} -field=state sys/replication/dr/status`, 'stream-wals'],
     [`vault read ${US} -field=primary_cluster_addr sys/replication/dr/status`, 'https://vault-eu.example.com:8201'],
-    [expect.stringMatching(/^root="\$\(vault read .* -field=merkle_root .* && \[ "\$root" = .* && echo equal$/), 'equal'],
+    [
+      expect.stringMatching(/^root="\$\(vault read .* -field=merkle_root .* && \[ "\$root" = .* && echo equal$/),
+      'equal',
+    ],
   ])
   const demotion = steps.find(({ title }) => title === 'Demote us')
   expect(demotion?.onlyIf).toEqual({
