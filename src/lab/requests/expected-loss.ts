@@ -72,13 +72,13 @@ export const parseAcceptedLoss = (value: unknown): AcceptedLoss => {
   throw new LabError('usage', `the accepted loss must be a number of log entries or "any", not ${String(value)}`)
 }
 
-/** Returns what a failover to a secondary would lose. Asks it for its epoch and for the last position of its primary. */
+/** Returns the loss of a failover to a secondary. Asks the secondary for the epoch and the last position of its primary. */
 export const askExpectedLoss = async (
   client: ApiClient,
   facts: Omit<LossFacts, 'announced' | 'epoch'>,
 ): Promise<ExpectedLoss> => {
   const info = await askInfo(client).catch((): JsonObject => ({}))
-  return expectedLoss({ ...facts, epoch: textOfJson(info.epoch), announced: countOf(info.announced_wal) })
+  return expectedLoss({ ...facts, epoch: textOfJson(info.primary_epoch), announced: countOf(info.announced_wal) })
 }
 
 /** Returns what a server reports about its storage and its nodes. */

@@ -133,6 +133,7 @@ async function info(server: LabServer, _: JsonObject, { withheld }: LabRequest):
     reported_version: shown('version', server.status.reportedVersion),
     storage_generation: server.host.storageGeneration,
     epoch: server.runtime?.store.epoch ?? '',
+    primary_epoch: server.runtime?.store.remotePosition?.epoch ?? '',
     fenced: (cluster && (await fenceOf(cluster))) ?? null,
     ahead: (view?.ahead && aheadOf(view.ahead)) ?? null,
     announced_wal: view?.announcedIndex ?? 0,

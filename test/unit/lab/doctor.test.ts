@@ -65,6 +65,7 @@ describe('the doctor', () => {
       'disk',
       'clock',
       'docker',
+      'compose',
       'etcd',
       'ulimit',
       'memory',
