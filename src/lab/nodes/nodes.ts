@@ -123,8 +123,10 @@ export const openNodes = async (
   const active = await waitForActive(cluster, options)
   const { appliedIndex } = await withAnonymousClient({ ...cluster, ...active }, (client) => askNode(cluster, client))
   const open = (node: NodeAccess) => openNode({ lab, cluster, node, appliedIndex: appliedIndex ?? 0 }, options)
-  await Promise.all(cluster.nodes.map(open))
   const hasPeers = cluster.nodes.some(({ etcdPort }) => etcdPort !== undefined)
+  // Nodes with storage "raft" join their cluster when they are unsealed, and etcd adds one member at a time.
+  if (hasPeers) for (const node of cluster.nodes) await open(node)
+  else await Promise.all(cluster.nodes.map(open))
   if (hasPeers && cluster.rootToken !== '') await waitForVotes({ ...cluster, ...active, name: cluster.name }, options)
 }
 
