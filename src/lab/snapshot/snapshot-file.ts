@@ -153,7 +153,7 @@ const missing = (file: string): LabError => {
 
 /**
  * Validates a manifest, with its topology as strictly as a topology file of a user. A snapshot is untrusted input:
- * whoever made it also made its key. Its names and settings become file names and server settings.
+ * its author also chose its key. Its names and settings become file names and server settings.
  */
 const validated = (manifest: unknown, file: string): Manifest => {
   if (!isManifest(manifest)) throw damaged(file, 'its manifest is invalid')
