@@ -119,7 +119,7 @@ export const SERVER_OPERATIONS = {
       reported_version: text('1.20.4+ent'),
       storage_generation: whole(1),
       epoch: text('5f2c'),
-      primary_epoch: text(),
+      primary_epoch: text('5f2c'),
       fenced: orNull(
         object({ epoch: text(), by_epoch: text(), since: text(), accepted: listOf(lost), accepted_beyond: whole() }),
       ),
