@@ -7,6 +7,7 @@ import { systemClock } from '../../base/clock.js'
 import { messageOf } from '../../base/printable.js'
 import { directoriesOf, findProgram } from '../../base/programs.js'
 import { findLeftDirectories } from '../../base/temporary-directory.js'
+import { findCompose } from '../containers/docker.js'
 import { labsDirectory } from '../model/state-directory.js'
 import { thisHost } from '../processes/lab-host.js'
 import { findLabPorts, listLabStates } from '../lifecycle/listing.js'
@@ -57,10 +58,13 @@ export const thisMachine = () => ({
   findDocker: () => outputOf('docker', ['version', '--format', '{{.Server.Version}}']),
   /** Whether the Docker client is installed, even if the server does not respond. */
   hasDocker: () => findProgram('docker', directoriesOf(process.env.PATH ?? '')) !== undefined,
-  /** Returns the version of Docker Compose: the plugin or the separate program. Undefined if there is none. */
-  findCompose: async () =>
-    (await outputOf('docker', ['compose', 'version', '--short'])) ??
-    (await outputOf('docker-compose', ['version', '--short'])),
+  /** Returns the version of Docker Compose. Undefined if it is missing or fails. */
+  async findCompose() {
+    const found = await findCompose()
+    if (!found) return undefined
+    const [program, ...first] = found
+    return outputOf(program, [...first, 'version', '--short'])
+  },
   /** Returns the version of the `etcd` program in PATH. Undefined if it is missing or fails. */
   async findEtcd() {
     const text = await outputOf('etcd', ['--version'])
