@@ -1,6 +1,7 @@
 import type { EpochChain } from '../model/epoch.js'
 import type { SurplusEntries } from '../model/recent-frames.js'
 import type * as Model from '../model/types.js'
+import type { WalPosition } from '../../storage/keys/replicable.js'
 
 /** The services of replication that roles start and stop. */
 export interface DataPlane {
@@ -96,6 +97,8 @@ export interface FollowerService {
   readonly refusal: Model.RefusalCode | undefined
   /** Returns the frames in memory that were applied after `index` of the primary's log. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'>
+  /** Returns the applied positions in the primary's log that are in memory, newest first. */
+  recentPositions(): readonly WalPosition[]
   /**
    * Forwards a request to the primary. Rejects with `LogicalError` `unavailable` if the primary is unreachable, or if
    * its response is lost.

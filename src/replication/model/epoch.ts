@@ -1,3 +1,5 @@
+import type { WalPosition } from '../../storage/keys/replicable.js'
+
 /**
  * An epoch of a replication set: the time of one primary. Each promotion starts a new epoch. Epochs distinguish two
  * servers that both claim to be primary. An epoch refers to its parent, and records the last index of the parent's log
@@ -22,6 +24,18 @@ interface Epoch {
    * means that no such range is known.
    */
   readonly alignedFrom?: number
+  /**
+   * Positions in the parent's log that the new primary had applied when the epoch began, newest first. The first one is
+   * at `forkIndex`. They show whether the parent still has the log that the new primary received: a disk that was put
+   * back in time has other entries at the same indexes. Missing if unknown, and in old epochs of a chain.
+   */
+  readonly applied?: readonly AppliedPosition[]
+}
+
+/** A position in a log. `hash`: hash of the frame that ends at `index`, as hexadecimal digits. */
+interface AppliedPosition {
+  readonly index: number
+  readonly hash: string
 }
 
 export type EpochChain = readonly Epoch[]
@@ -29,10 +43,25 @@ export type EpochChain = readonly Epoch[]
 /** Maximum number of epochs in a chain. A cluster that missed more promotions counts as unrelated. */
 export const EPOCHS_KEPT_MAX = 64
 
+/** Number of the newest epochs in a chain that keep their applied positions. Every heartbeat contains the chain. */
+const EPOCHS_WITH_POSITIONS_MAX = 8
+
+/** Maximum number of applied positions of an epoch. */
+const POSITIONS_KEPT_MAX = 16
+
+/**
+ * Selects the positions that an epoch keeps from all known positions, newest first: the newest one, and others at
+ * doubling distances.
+ */
+export const selectApplied = (positions: readonly WalPosition[]): readonly AppliedPosition[] =>
+  Array.from({ length: POSITIONS_KEPT_MAX }, (_, n) => positions[2 ** n - 1])
+    .filter((position) => position !== undefined)
+    .map(({ index, hash }) => ({ index, hash: hash.toString('hex') }))
+
 export const currentEpoch = (chain: EpochChain): Epoch | undefined => chain[chain.length - 1]
 
 /** The start of an epoch, as an index of the parent's log and an index of the new primary's log. */
-export interface Fork extends Pick<Epoch, 'forkIndex' | 'beginIndex' | 'alignedFrom'> {
+export interface Fork extends Pick<Epoch, 'forkIndex' | 'beginIndex' | 'alignedFrom' | 'applied'> {
   /**
    * ID of the parent of the new epoch (default: the current epoch of the chain). If the new primary never applied an
    * entry of the current epoch, the parent is an older epoch, and the current epoch is a sibling.
@@ -45,8 +74,11 @@ export const extendChain = (chain: EpochChain, id: string, { parentId, ...fork }
   const at = chain.findIndex((epoch) => epoch.id === parentId)
   const kept = at < 0 ? chain : chain.slice(0, at + 1)
   const number = Math.max(currentEpoch(chain)?.number ?? 0, beyond) + 1
-  return [...kept, { id, number, parent: currentEpoch(kept)?.id ?? '', ...fork }].slice(-EPOCHS_KEPT_MAX)
+  const older = kept.map((epoch, n) => (n > kept.length - EPOCHS_WITH_POSITIONS_MAX ? epoch : withoutApplied(epoch)))
+  return [...older, { id, number, parent: currentEpoch(kept)?.id ?? '', ...fork }].slice(-EPOCHS_KEPT_MAX)
 }
+
+const withoutApplied = ({ applied: _, ...epoch }: Epoch): Epoch => epoch
 
 /**
  * The relation of another chain to this chain. `newer`: the other chain descends from this one. `diverged`: neither
@@ -101,12 +133,22 @@ export interface Surplus {
  * Returns the entries of a log that must be discarded to follow another chain. `own` ends with the epoch of the log's
  * indexes. If both chains descend from a common parent, the surplus consists of the parent's entries after the fork,
  * and all later entries of this log. Returns undefined if the other chain includes the whole log.
+ *
+ * `isAstray`: returns true if this log has another entry at a position, or ended before it. Returns false if this is
+ * unknown. If a position that the other log includes is astray, this log was put back in time and continued, so the
+ * surplus begins after the newest earlier position that both logs contain. If there is none, it begins with the epoch.
+ * The surplus may then have entries that the other log also has.
  */
-export const findSurplus = (own: EpochChain, other: EpochChain): Surplus | undefined => {
+export const findSurplus = (
+  own: EpochChain,
+  other: EpochChain,
+  isAstray: (position: WalPosition) => boolean = () => false,
+): Surplus | undefined => {
   const common = own.findLastIndex(({ id }) => other.some((epoch) => epoch.id === id))
   const child = common < 0 ? undefined : other[other.findIndex(({ id }) => id === own[common]?.id) + 1]
   const later = own.slice(common + 1)
-  if (common >= 0 && later.length === 0) return child && { after: child.forkIndex, isWhole: true }
+  if (common >= 0 && later.length === 0)
+    return child && { after: lastShared(own[common], child, isAstray), isWhole: true }
   let after = child?.forkIndex ?? Number.POSITIVE_INFINITY
   let isWhole = common >= 0
   for (const { forkIndex, beginIndex, alignedFrom = forkIndex } of later) {
@@ -115,4 +157,14 @@ export const findSurplus = (own: EpochChain, other: EpochChain): Surplus | undef
     after = beginIndex - (forkIndex - Math.min(Math.max(after, alignedFrom), forkIndex))
   }
   return { after, isWhole }
+}
+
+/** Returns the last index of a log that its child epoch includes. */
+const lastShared = (
+  epoch: Epoch | undefined,
+  { forkIndex, applied = [] }: Epoch,
+  isAstray: (position: WalPosition) => boolean,
+): number => {
+  const oldest = applied.findLastIndex(({ index, hash }) => isAstray({ index, hash: Buffer.from(hash, 'hex') }))
+  return oldest < 0 ? forkIndex : (applied[oldest + 1]?.index ?? epoch?.beginIndex ?? 0)
 }

@@ -10,7 +10,7 @@ import type { OperationTokens } from '../model/operation-token.js'
 import type { RoleRecords } from './role-records.js'
 import { type Ahead, ownEpochsOf } from '../model/state.js'
 import type { DataPlane } from '../host/services.js'
-import type { Fork } from '../model/epoch.js'
+import { type Fork, selectApplied } from '../model/epoch.js'
 import type { Kind } from '../model/types.js'
 import type { TreeMaintenance } from './tree-maintenance.js'
 
@@ -33,7 +33,7 @@ export interface PathContext extends ReplicationContext {
 }
 
 /** Returns the common inputs of record changes. The fork is at the current end of the log of the previous epoch. */
-export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind): Ingredients => {
+export const baseIngredients = ({ host, roles, running }: ReplicationContext, kind: Kind): Ingredients => {
   const record = roles.record(kind)
   const beginIndex = host.store.position.index
   const ended = { dr: ownEpochsOf(roles.records, 'dr'), performance: ownEpochsOf(roles.records, 'performance') }
@@ -45,7 +45,9 @@ export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind)
   const [parentId, applied] = [position?.epoch, position?.index ?? 0]
   if (record.ahead) return { ...made, fork: { parentId, ...forkAhead(host, kind, record.ahead) } }
   const aligned = kind === 'dr' ? alignedFrom(host) : applied
-  return { ...made, fork: { parentId, forkIndex: applied, beginIndex, alignedFrom: aligned } }
+  const earlier = (running[kind].follower?.recentPositions() ?? []).filter(({ index }) => index < applied)
+  const fork = { parentId, forkIndex: applied, beginIndex, alignedFrom: aligned }
+  return { ...made, fork: { ...fork, ...(position && { applied: selectApplied([position, ...earlier]) }) } }
 }
 
 /**

@@ -1,14 +1,7 @@
 import { uuid } from '../../base/id.js'
-import {
-  compareEpochs,
-  currentEpoch,
-  type EpochChain,
-  extendChain,
-  findSurplus,
-  hasEnded,
-  isOvertakenBy,
-} from '../model/epoch.js'
+import { compareEpochs, currentEpoch, type EpochChain, extendChain, hasEnded, isOvertakenBy } from '../model/epoch.js'
 import type { ReplicationHost } from '../host/host.js'
+import { findOwnSurplus } from './keep-losses.js'
 import { KINDS, type RoleRecords } from './role-records.js'
 import type { Fence, KindRecord, PrimaryRecord } from '../model/state.js'
 import type { Kind, Overtaker, Refusal, PeerIdentity } from '../model/types.js'
@@ -134,7 +127,7 @@ export class Fences {
     const { host, roles, onFenced } = this.#options
     const epoch = currentEpoch(record.epochs)?.id ?? ''
     const byEpoch = currentEpoch(other.epochs)?.id ?? ''
-    const forkIndex = findSurplus(record.epochs, other.epochs)?.after
+    const forkIndex = findOwnSurplus(host, record.epochs, other.epochs)?.after
     const fence: Fence = {
       epoch,
       byEpoch,

@@ -28,9 +28,13 @@ const reasonOf = (why: LossReason, isPartial: boolean): string => (isPartial ? `
 export const ownOf = (host: Pick<ReplicationHost, 'storage'>, kind: Kind) =>
   isOwnOf(kind, isCopy(readRecord(host.storage, 'performance')))
 
+/** Returns the entries of this cluster's own log that a newer chain does not include. `own`: the chain of this log. */
+export const findOwnSurplus = ({ store }: Pick<Host, 'store'>, own: EpochChain, newer: EpochChain) =>
+  findSurplus(own, newer, (position) => store.isAstray(position))
+
 /** Records the entries of a former primary's own log that its new primary does not have. */
 export const keepOwnLoss = async (host: Host, kind: Kind, epochs: EpochChain, newer: EpochChain): Promise<void> => {
-  const surplus = findSurplus(epochs, newer)
+  const surplus = findOwnSurplus(host, epochs, newer)
   if (!surplus) return
   const lastIndex = host.store.position.index
   const epoch = currentEpoch(epochs)?.id ?? ''

@@ -5,13 +5,14 @@ import type { EpochMessage, PeerIdentityMessage } from './messages.js'
 /** Converts the identity that every call contains between its message and its internal form. */
 
 const toEpochMessages = (chain: EpochChain): EpochMessage[] =>
-  chain.map(({ id, number, parent, forkIndex, beginIndex = 0, alignedFrom = forkIndex }) => ({
+  chain.map(({ id, number, parent, forkIndex, beginIndex = 0, alignedFrom = forkIndex, applied = [] }) => ({
     id,
     number,
     parent,
     fork_index: forkIndex,
     begin_index: beginIndex,
     aligned_from: alignedFrom,
+    applied: applied.map(({ index, hash }) => ({ index, hash: Buffer.from(hash, 'hex'), epoch: parent })),
   }))
 
 const parseEpochs = (rows: readonly EpochMessage[] = []): EpochChain =>
@@ -21,6 +22,9 @@ const parseEpochs = (rows: readonly EpochMessage[] = []): EpochChain =>
     parent: row.parent,
     forkIndex: row.fork_index,
     ...(row.begin_index > 0 && { beginIndex: row.begin_index, alignedFrom: row.aligned_from }),
+    ...(row.applied?.length > 0 && {
+      applied: row.applied.map(({ index, hash }) => ({ index, hash: hash.toString('hex') })),
+    }),
   }))
 
 export const toPeerMessage = (who: PeerIdentity): PeerIdentityMessage => ({

@@ -25,6 +25,7 @@ import { type SurplusEntries, RecentFrames } from '../model/recent-frames.js'
 import { type Pong, pingPrimaries } from './pinger.js'
 import { SYNC_STATES, type SyncState, type SyncStateEvent, initialSyncState } from './sync-state.js'
 import { step } from '../model/state-table.js'
+import type { WalPosition } from '../../storage/keys/replicable.js'
 
 /** Number of failed attempts at all known addresses before former addresses are tried. */
 const ROUNDS_BEFORE_FORMER = 3
@@ -111,6 +112,10 @@ export class Follower implements FollowerService {
 
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'> {
     return this.#recent.after(index)
+  }
+
+  recentPositions(): readonly WalPosition[] {
+    return this.#recent.positions()
   }
 
   /** Progress of a running Merkle sync; undefined if none is running. */

@@ -106,6 +106,23 @@ const startAllAhead = async (writesOfBoth: readonly string[], writesOfC: readonl
   return { a, b, c }
 }
 
+/** Starts a primary whose disk is put back in time before a failover, and which then writes entries at the same indexes. */
+const startOvertaken = async (beforePromotion: (b: ControlCluster) => Promise<void> = async () => undefined) => {
+  const [a, b] = await world.startPair('dr', 'b')
+  await a.writeValue(key('both'), 'on both')
+  await untilStreaming(b, 'dr', a)
+  const restore = await copyDisk(a)
+  for (let n = 1; n <= 20; n++) await a.writeValue(key(`n${n}`), 'acknowledged')
+  await untilStreaming(b, 'dr', a)
+  b.network.down()
+  await beforePromotion(b)
+  await promoteDr(b)
+  await restore()
+  for (const name of ['late1', 'late2']) await a.writeValue(key(name), 'after the copy was put back')
+  b.network.isDown = false
+  return { a, b }
+}
+
 const untilStopped = (cluster: ControlCluster, kind: Kind) =>
   until(() => {
     const { state, connection_state } = cluster.status(kind)
@@ -190,6 +207,21 @@ test('a promoted secondary that was ahead lists its surplus when it follows the 
     { reason: 'not replicated before the failover', paths: [...SURPLUS.paths, 'put secret/own'] },
   ])
 })
+
+test.each([false, true])(
+  'a former primary lists writes that replaced replicated ones on its older disk (restart of its successor: %s)',
+  async (restarts) => {
+    const { a, b } = await startOvertaken(async (b) => {
+      if (restarts) await b.restart()
+    })
+    await demoteAndFollow(a, b, 'dr-a')
+    expect(a.readValue(key('n1'))).toBe('acknowledged')
+    expect(a.readValue(key('late1'))).toBeUndefined()
+    expect(await lostOn(a)).toEqual([
+      { reason: 'not replicated before the failover', paths: ['put secret/late1', 'put secret/late2'] },
+    ])
+  },
+)
 
 test('a secondary of a primary that is rewound twice to the same position lists both losses', async () => {
   const { a, b, token, restore } = await startRewound('dr')

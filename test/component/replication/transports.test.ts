@@ -147,7 +147,7 @@ describe.each(TRANSPORTS)('cluster transport over %s', (name, create) => {
       const overtaker = {
         clusterId: 'c',
         apiAddress: 'https://b:8200',
-        epochs: [{ id: 'e', number: 2, parent: 'd', forkIndex: 7 }],
+        epochs: [{ id: 'e', number: 2, parent: 'd', forkIndex: 7, applied: [{ index: 7, hash: 'ab01' }] }],
         clusterAddresses: ['https://b:8201'],
       }
       service.onForward = async () => {

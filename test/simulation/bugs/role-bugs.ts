@@ -17,8 +17,8 @@ export const ROLE_BUGS: readonly Bug[] = [
   {
     name: 'a former primary lists no losses',
     file: 'replication/roles/keep-losses.ts',
-    from: 'const surplus = findSurplus(epochs, newer)\n  if (!surplus) return',
-    to: 'const surplus = findSurplus(epochs, newer)\n  if (surplus || !surplus) return',
+    from: 'const surplus = findOwnSurplus(host, epochs, newer)\n  if (!surplus) return',
+    to: 'const surplus = findOwnSurplus(host, epochs, newer)\n  if (surplus || !surplus) return',
   },
   {
     name: 'the list of losses starts one entry too late',
@@ -29,8 +29,8 @@ export const ROLE_BUGS: readonly Bug[] = [
   {
     name: 'a fork is one entry too late',
     file: 'replication/model/epoch.ts',
-    from: 'later.length === 0) return child && { after: child.forkIndex, isWhole: true }',
-    to: 'later.length === 0) return child && { after: child.forkIndex + 1, isWhole: true }',
+    from: 'return child && { after: lastShared(own[common], child, isAstray), isWhole: true }',
+    to: 'return child && { after: lastShared(own[common], child, isAstray) + 1, isWhole: true }',
   },
   {
     name: 'an overtaken primary is not fenced',

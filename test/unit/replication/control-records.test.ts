@@ -6,6 +6,7 @@ import {
   EPOCHS_KEPT_MAX,
   extendChain,
   findSurplus,
+  selectApplied,
   isOvertakenBy,
 } from '../../../src/replication/model/epoch.js'
 import { decodeAnswer, encodeAnswer, encodeFailure } from '../../../src/replication/forwarding/forward-codec.js'
@@ -105,6 +106,23 @@ test('an epoch chain shows the part of a log that another chain does not build o
   expect(findSurplus(parent, foreign)).toEqual({ after: undefined, isWhole: false })
   expect(findSurplus(chainUpTo(twice, 'a'), behind)).toEqual({ after: 30, isWhole: true })
   expect(chainUpTo(twice, 'x')).toEqual([])
+})
+
+test('a log that was put back in time and continued is compared with a fork by hashes', () => {
+  const hash = (index: number) => Buffer.alloc(20, index)
+  const applied = selectApplied(Array.from({ length: 40 }, (_, n) => ({ index: 90 - n, hash: hash(90 - n) })))
+  expect(applied.map(({ index }) => index)).toEqual([90, 89, 87, 83, 75, 59])
+  const parent = extendChain(extendChain([], 'p', { forkIndex: 0 }), 'q', { forkIndex: 9, beginIndex: 7 })
+  const child = extendChain(parent, 'a', { forkIndex: 90, beginIndex: 40, applied })
+  const surplusOf = (lastShared: number) => findSurplus(parent, child, ({ index }) => index > lastShared)
+  expect(surplusOf(90)).toEqual({ after: 90, isWhole: true })
+  expect(surplusOf(80), 'the newest shared position that is known').toEqual({ after: 75, isWhole: true })
+  expect(surplusOf(20), 'without a shared position: the whole epoch').toEqual({ after: 7, isWhole: true })
+  let chain = child
+  for (let n = 0; n < 8; n++) chain = extendChain(chain, `n${n}`, { forkIndex: 90, applied })
+  expect(chain.filter((epoch) => epoch.applied).map(({ id }) => id)).toEqual(
+    [0, 1, 2, 3, 4, 5, 6, 7].map((n) => `n${n}`),
+  )
 })
 
 test('an epoch chain drops its oldest epochs', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
-import type { EpochChain } from '../../../src/replication/model/epoch.js'
+import { type EpochChain, selectApplied } from '../../../src/replication/model/epoch.js'
 import { keepOwnLoss, keepSurplusLoss, LOSS_REASONS } from '../../../src/replication/roles/keep-losses.js'
 import { readLosses } from '../../../src/replication/roles/losses.js'
 import { settleLosses } from '../../../src/replication/roles/settle-losses.js'
@@ -55,6 +55,32 @@ test('a list of losses keeps only the entries whose effect the data no longer ha
   await remove(store, 'shared')
   await settle()
   expect(await listed(), 'a settled list never changes').toEqual([['put lost', 'put twice', 'put old', 'delete gone']])
+})
+
+test('a former primary whose disk was put back in time lists the writes that replaced replicated ones', async () => {
+  const { store, storage, host, settle, listed } = await open()
+  const before = await openStore()
+  const positions = []
+  await put(before, 'old', 'v0')
+  await put(before, 'gone', 'v0')
+  for (let n = 1; n <= 20; n++) {
+    await put(before, `replicated-${n}`, 'v1')
+    positions.unshift(before.position)
+  }
+  // The same log up to its second replicated entry, then other entries. It is shorter than the log at the fork.
+  await put(store, 'replicated-1', 'v1')
+  await put(store, 'replicated-2', 'v1')
+  for (let n = 1; n <= 10; n++) await put(store, `replaced-${n}`, 'v1')
+  const forkIndex = before.position.index
+  expect(store.position.index).toBeLessThan(forkIndex)
+  const child = { id: 'e2', number: 2, parent: 'e1', forkIndex, applied: selectApplied(positions) }
+  await keepOwnLoss(host, 'performance', OWN, [...OWN, child])
+  // The comparison with the successor.
+  for (let n = 1; n <= 10; n++) await remove(store, `replaced-${n}`)
+  for (let n = 3; n <= 20; n++) await put(store, `replicated-${n}`, 'v1')
+  await settle()
+  expect(await listed()).toEqual([Array.from({ length: 10 }, (_, n) => `put replaced-${n + 1}`)])
+  expect((await readLosses(storage))[0]?.loss.reason).toBe(LOSS_REASONS.failover)
 })
 
 test('a list of losses is removed if the comparison changes nothing, even if the list is not complete', async () => {

@@ -1,5 +1,6 @@
 // Original file: proto/replication.proto
 
+import type { Position as _understudy_replication_v1_Position, Position__Output as _understudy_replication_v1_Position__Output } from '../../../understudy/replication/v1/Position.js';
 import type { Long } from '@grpc/proto-loader';
 
 export interface Epoch {
@@ -9,6 +10,7 @@ export interface Epoch {
   'fork_index'?: (number | string | Long);
   'begin_index'?: (number | string | Long);
   'aligned_from'?: (number | string | Long);
+  'applied'?: (_understudy_replication_v1_Position)[];
 }
 
 export interface Epoch__Output {
@@ -18,4 +20,5 @@ export interface Epoch__Output {
   'fork_index': (number);
   'begin_index': (number);
   'aligned_from': (number);
+  'applied': (_understudy_replication_v1_Position__Output)[];
 }
