@@ -116,7 +116,8 @@ const create = async (world: World, { valid }: Credentials, servers: Servers, me
   const { term } = servers
   const made = await world.call(member, { method: 'PUT', path: 'auth/token/create', body: { policies: ['all'] } })
   const token = tokenOf(made)
-  if (token !== undefined)
+  // A former primary serves late requests while its replication is disabled, before it is wiped.
+  if (token !== undefined && servers.serving.includes(member))
     valid.push({ isOfSecondary: member === servers.secondary, token, term: termOf(servers, term) })
 }
 
