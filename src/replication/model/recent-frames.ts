@@ -20,6 +20,15 @@ export interface SurplusEntries {
   readonly isComplete: boolean
 }
 
+/**
+ * Returns a check for `findSurplus`: true if a secondary has applied another entry of its primary's log at a position.
+ * `applied`: the positions that the secondary has applied, if known.
+ */
+export const isAstrayFrom =
+  (applied: readonly WalPosition[] = []) =>
+  ({ index, hash }: WalPosition): boolean =>
+    applied.some((one) => one.index === index && !one.hash.equals(hash))
+
 /** Returns the entries that a secondary at `position` must discard, or undefined if there are none. */
 export const surplusEntriesOf = (
   position: { readonly index: number; readonly epoch: string },

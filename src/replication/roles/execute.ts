@@ -1,6 +1,6 @@
 import { baseIngredients, type ReplicationContext } from './context.js'
 import { plantDevRoot } from '../credentials/dev-root.js'
-import { surplusEntriesOf } from '../model/recent-frames.js'
+import { isAstrayFrom, surplusEntriesOf } from '../model/recent-frames.js'
 import type { DevServer } from '../host/host.js'
 import type { Kind, PrimaryPosition } from '../model/types.js'
 import type { Ingredients } from './change-record.js'
@@ -108,7 +108,8 @@ const listSurplus = async (
   const record = roles.record(kind)
   if (record.mode === 'disabled' || record.mode === 'primary') return
   if (!record.hasFollowed) return keepOwnLoss(host, kind, record.epochs, newer)
-  const surplus = position && findSurplus(chainUpTo(record.epochs, position.epoch), newer)
+  const isAstray = isAstrayFrom(running[kind].follower?.recentPositions())
+  const surplus = position && findSurplus(chainUpTo(record.epochs, position.epoch), newer, isAstray)
   const entries = surplus && surplusEntriesOf(position, surplus, (index) => running[kind].recentAfter(index))
   if (entries) await keepSurplusLoss(host, kind, entries, LOSS_REASONS.overtaken)
 }

@@ -12,7 +12,7 @@ import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type * as Model from '../model/types.js'
 import type { Heartbeat } from './heartbeat.js'
-import { surplusEntriesOf, type RecentFrames } from '../model/recent-frames.js'
+import { isAstrayFrom, type RecentFrames, surplusEntriesOf } from '../model/recent-frames.js'
 import type { EnteredState } from './sync-state.js'
 import { StreamReader } from './stream-reader.js'
 
@@ -66,7 +66,8 @@ export const followOver = async (
   try {
     const { primary, rest, position } = await openStream(stream, options, events)
     const { hooks } = options
-    const surplus = position && findSurplus(chainUpTo(hooks.who().epochs, position.epoch), primary.epochs)
+    const isAstray = isAstrayFrom(events.recent.positions())
+    const surplus = position && findSurplus(chainUpTo(hooks.who().epochs, position.epoch), primary.epochs, isAstray)
     const entries = position && surplus && surplusEntriesOf(position, surplus, (index) => events.recent.after(index))
     if (entries) await hooks.keepSurplus(entries)
     await hooks.takeEpochs(primary)

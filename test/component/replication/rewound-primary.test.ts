@@ -7,6 +7,7 @@ import type { Entry } from '../../../src/storage/engine/engine.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import {
+  changeSecondary,
   type ControlCluster,
   issueToken,
   joinSet,
@@ -222,6 +223,31 @@ test.each([false, true])(
     ])
   },
 )
+
+test('a performance secondary lists writes of an older disk of its primary that replaced replicated ones', async () => {
+  const [a, b, c] = [await world.start('a'), await world.start('b'), await world.start('c')]
+  await a.change('replication/performance/primary/enable')
+  await a.change('replication/dr/primary/enable')
+  await joinSet(b, 'dr', a, 'b')
+  await joinSet(c, 'performance', a, 'c')
+  await a.writeValue(key('both'), 'on all')
+  await Promise.all([untilStreaming(b, 'dr', a), untilStreaming(c, 'performance', a)])
+  const restore = await copyDisk(a)
+  c.network.down()
+  for (let n = 1; n <= 5; n++) await a.writeValue(key(`n${n}`), 'acknowledged')
+  await untilStreaming(b, 'dr', a)
+  b.network.down()
+  await restore()
+  c.network.isDown = false
+  for (let n = 1; n <= 5; n++) await a.writeValue(key(`late${n}`), 'after the copy was put back')
+  await untilStreaming(c, 'performance', a)
+  await promoteDr(b)
+  b.network.isDown = false
+  await changeSecondary(c, 'performance', 'update-primary', { token: await issueToken(b, 'performance', 'c-again') })
+  await untilStreaming(c, 'performance', b)
+  expect(c.readValue(key('late1'))).toBeUndefined()
+  expect(await lostOn(c)).toMatchObject([{ paths: [1, 2, 3, 4, 5].map((n) => `put secret/late${n}`) }])
+})
 
 test('a secondary of a primary that is rewound twice to the same position lists both losses', async () => {
   const { a, b, token, restore } = await startRewound('dr')
