@@ -29,6 +29,8 @@ export interface Plan {
   readonly hasResyncFaults: boolean
   /** After that, a secondary forwards a write to a primary that its copy has replaced. */
   readonly hasOvertakenWrite: boolean
+  /** After that, an older copy of the primary's disk is put back before a forced failover. */
+  readonly hasOlderDisk: boolean
   /** The status of every server is read all the time. */
   readonly hasStatusReads: boolean
   /** At the end, bits of the stored data are flipped. */
@@ -175,6 +177,7 @@ export const planOf = (seed: number): Plan => {
     hasResyncFaults:
       isSingle && resyncsInSteps({ topology, settings }) && new Chance(`${seed} resyncs disturbed`).happens(0.7),
     hasOvertakenWrite: isSingle && topology === 'both' && new Chance(`${seed} overtaken write`).happens(0.3),
+    hasOlderDisk: isSingle && hasCopy(topology) && new Chance(`${seed} older disk`).happens(0.3),
     hasStatusReads: new Chance(`${seed} status asked`).happens(0.6),
     hasBitFlips: new Chance(`${seed} bits turned`).happens(0.3),
   }

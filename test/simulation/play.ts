@@ -8,6 +8,7 @@ import { endFaults, runFaults, runNodeFaults } from './faults.js'
 import { filterInOneBatch, judgeFilter, runFilters } from './filters.js'
 import { judgeCopies, judgeCopy, judgeInSync, judgeStorage, judgeWrites, runTreeChecks } from './judges.js'
 import { judgeLosses, Losses } from './losses.js'
+import { failOverWithOlderDisk } from './older-disk.js'
 import { overtakeForwardedWrite } from './overtaken-write.js'
 import { judgeProgress } from './progress.js'
 import { runRaces } from './races.js'
@@ -103,12 +104,13 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
 /** Runs the cases that rarely occur by chance, after all faults have ended. */
 const actInCalm = async (world: World, parts: Parts): Promise<void> => {
   const { plan, clock } = world
-  if (!plan.hasResyncFaults && !plan.hasOvertakenWrite && !plan.hasCalmFailover) return
+  if (!plan.hasResyncFaults && !plan.hasOvertakenWrite && !plan.hasOlderDisk && !plan.hasCalmFailover) return
   let isOver = false
   const runCases = async () => {
     const context = { ...parts, endMs: clock.monotonic() }
     if (plan.hasResyncFaults) await runResyncFaults(world, context)
     if (plan.hasOvertakenWrite) await world.act('overtaken write', () => overtakeForwardedWrite(world, context))
+    if (plan.hasOlderDisk) await world.act('older disk', () => failOverWithOlderDisk(world, context))
     if (plan.hasCalmFailover) await failOver(world, parts)
   }
   const running = runCases().finally(() => {

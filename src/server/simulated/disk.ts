@@ -77,6 +77,18 @@ export class Disk {
     this.#directory = new MemoryDirectory()
   }
 
+  /** Copies the data while no server runs. The returned function replaces the data by the copy. */
+  copy(): () => void {
+    const { generation, disk } = this.#directory
+    const leaves = disk.map.frozen()
+    return () => {
+      this.#directory = new MemoryDirectory()
+      this.#directory.generation = generation
+      for (const { keys, values } of leaves)
+        for (const [n, value] of values.entries()) this.#directory.disk.map.set(keys[n] ?? '', value)
+    }
+  }
+
   /**
    * Flips a random bit of a stored value whose key has this prefix, while no server runs. Returns undefined if no value
    * has this prefix. `back` restores the bit unless the value was overwritten in the meantime.

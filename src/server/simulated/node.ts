@@ -93,7 +93,7 @@ export class SimulatedNode {
     this.#life?.clock.freeze(ms)
   }
 
-  get disk(): Pick<Disk, 'failuresLeft' | 'failures' | 'flipBit'> {
+  get disk(): Pick<Disk, 'failuresLeft' | 'failures' | 'flipBit' | 'copy'> {
     return this.#disk
   }
 

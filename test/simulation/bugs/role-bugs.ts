@@ -21,6 +21,13 @@ export const ROLE_BUGS: readonly Bug[] = [
     to: 'const surplus = findOwnSurplus(host, epochs, newer)\n  if (surplus || !surplus) return',
   },
   {
+    name: 'a former primary compares its log with a fork by index alone',
+    file: 'replication/roles/keep-losses.ts',
+    from: 'findSurplus(own, newer, (position) => store.isAstray(position))',
+    to: 'findSurplus(own, newer, (position) => store.isAstray(position) && position.index < 0)',
+    needs: ({ hasOlderDisk }) => hasOlderDisk,
+  },
+  {
     name: 'the list of losses starts one entry too late',
     file: 'replication/roles/lost-suffix.ts',
     from: '.filter((entry) => entry.index > index)',
