@@ -65,8 +65,8 @@ const refuseLoss = async (runbook: Runbook, ours: ReplicationStatus, failover: F
   const theirs = await runbook.status(to, 'dr')
   if (ours.mode === NO_STATUS.mode) return requireAccepted(runbook, failover)
   const isSameSet = theirs.clusterId === ours.clusterId
-  // A former primary has all data of its secondary: its promotion takes its demotion back.
-  if (isSameSet && !isDetached(ours) && isDetached(theirs)) return false
+  const isFormerPair = isSameSet && !isDetached(ours) && isDetached(theirs)
+  if (isFormerPair && (await runbook.isInLastEpochOf(lost, to))) return false
   const isFormerPrimary = isDetached(ours) && isSameSet
   if (!isFormerPrimary && acceptLoss !== 'any')
     throw new LabError(

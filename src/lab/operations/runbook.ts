@@ -3,7 +3,7 @@ import { type ClusterAccess, clientOf, type LabAccess, requireCluster, withAnony
 import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
-import { askExpectedLoss, type ExpectedLoss } from '../requests/expected-loss.js'
+import { askExpectedLoss, askInfo, type ExpectedLoss, isInLastEpochOf } from '../requests/expected-loss.js'
 import { type ClusterLoss, lacksLosses, readLosses } from '../requests/losses.js'
 import { askStatus, findLagBetween, idOf } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
@@ -125,6 +125,12 @@ export class Runbook {
     const [secondary, last] = await Promise.all([this.status(to, 'dr'), findLastPosition?.(lost)])
     const facts = { secondary, last, nowMs: clock.now() }
     return withAnonymousClient(await this.#reachableNode(to), (client) => askExpectedLoss(client, facts))
+  }
+
+  /** See `isInLastEpochOf`. */
+  async isInLastEpochOf(secondary: string, former: string): Promise<boolean> {
+    const info = async (name: string) => withAnonymousClient(await this.#reachableNode(name), askInfo).catch(() => ({}))
+    return isInLastEpochOf(await info(secondary), await info(former))
   }
 
   /**

@@ -84,3 +84,10 @@ export const askExpectedLoss = async (
 /** Returns what a server reports about its storage and its nodes. */
 export const askInfo = async (client: ApiClient): Promise<JsonObject> =>
   (await client.call('GET', '/_understudy/v1/info')) as JsonObject
+
+/**
+ * Returns true if a secondary has last applied entries of the last epoch of a former primary, by the `info` of both. The
+ * former primary then has all data of the secondary, and its promotion takes its demotion back.
+ */
+export const isInLastEpochOf = (secondary: JsonObject, former: JsonObject): boolean =>
+  textOfJson(secondary.primary_epoch) !== '' && secondary.primary_epoch === former.epoch

@@ -182,6 +182,23 @@ it('a failover fails if it names a running secondary as the lost primary', async
   expect((await askStatus(lab.anonymous('C'), 'dr')).mode).toBe('secondary')
 })
 
+it('a failover to a former primary fails if the running cluster has followed a later primary', async () => {
+  await using inProcess = await InProcessLab.start(COPIES, { seed: 10 })
+  await using lab = openInProcessLab(inProcess)
+  const { book } = recording(lab)
+  await inProcess.converged()
+  await (await lab.root('A')).write('sys/replication/dr/primary/demote')
+  await failOver(book, { lost: 'A', to: 'B', isForced: false, acceptLoss: 0 })
+  await rejoin(book, 'C', 'B')
+  await (await lab.root('B')).write('sys/mounts/late', { type: 'kv' })
+  await lab.work('crash', 'B', TIMEOUT_MS)
+  const failover = { lost: 'C', to: 'A', isForced: false, acceptLoss: 0 }
+  await expect(failOver(book, failover)).rejects.toThrow(
+    'C is running and not the former DR primary of A, so writes of the lost primary may be missing',
+  )
+  expect((await askStatus(lab.anonymous('A'), 'dr')).mode).toBe('secondary')
+})
+
 it('a rejoin that fails leaves no open generation of an operation token', async () => {
   await using inProcess = await InProcessLab.start(MIXED, { seed: 9 })
   await using lab = openInProcessLab(inProcess)
