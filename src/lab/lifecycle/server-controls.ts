@@ -2,6 +2,7 @@ import { docker, statesOf } from '../containers/docker.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../keys/seals.js'
 import {
   type AnyLab,
+  type AttachedCluster,
   type AttachedLab,
   type AttachedServer,
   type ClusterAccess,
@@ -12,6 +13,7 @@ import { commandIn } from '../model/lab-directory.js'
 import { LabError } from '../model/lab-error.js'
 import { cannot, type ServerVerb, type VerbOptions } from '../model/server-verbs.js'
 import { chooseServersOfLab } from '../nodes/choose.js'
+import { openNode } from '../nodes/nodes.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { waitForAnswer } from '../requests/replication.js'
 import { describeUnreachable } from '../requests/request-errors.js'
@@ -136,7 +138,7 @@ const findSilence = (place: ClusterAccess): Promise<string | undefined> =>
 
 const controlsOf = (
   lab: AttachedLab,
-  place: AttachedServer & ClusterAccess,
+  place: AttachedCluster,
   { timeoutMs, onProgress }: VerbOptions,
   { clock }: LabHost,
 ): ServerControls => {
@@ -151,10 +153,13 @@ const controlsOf = (
     },
     start: async () => {
       await docker('start', container)
-      await withAnonymousClient(place, async (client) => {
-        await waitForAnswer(clock, client, place.name, timeoutMs)
-        await unsealWithAny(client, lab, place)
-      })
+      // A node rejects the keys until most of its nodes run and it has read their data.
+      if (place.nodes) await openNode({ lab, cluster: place, node: place }, { clock, timeoutMs })
+      else
+        await withAnonymousClient(place, async (client) => {
+          await waitForAnswer(clock, client, place.name, timeoutMs)
+          await unsealWithAny(client, lab, place)
+        })
       return `${describeServer(place.name)} is ready at ${place.apiAddress}`
     },
     stop: async () => {
