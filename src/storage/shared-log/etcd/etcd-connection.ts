@@ -12,6 +12,7 @@ import { linkSignals } from '../../../base/linked-signal.js'
 import { systemRoots } from '../../../base/system-roots.js'
 import { LogRefused } from '../shared-log.js'
 import { createMembers, type EtcdCalls, type EtcdMember, type WatchResponse } from './etcd-api.js'
+import { growTimeout } from './grow-timeout.js'
 
 export interface EtcdConnectionOptions extends Pick<Facilities, 'clock' | 'random'> {
   /** Addresses (`host:port`) of etcd members. If a member fails, the next one is used. */
@@ -108,12 +109,14 @@ export class EtcdConnection {
     using linked = signal && linkSignals([signal, this.ended])
     const ends = linked?.signal ?? this.ended
     const backoff = new Backoff(RECONNECT, this.#options.random)
-    for (;;) {
+    for (let timeouts = 0; ; ) {
       ends.throwIfAborted()
       try {
-        return await this.#askOnce(name, request, ends)
+        const timeoutMs = growTimeout(this.#options.requestTimeoutMs, timeouts / this.#members.length)
+        return await this.#askOnce(name, request, { timeoutMs, ends })
       } catch (error) {
         ends.throwIfAborted()
+        if (isServiceError(error) && error.code === status.DEADLINE_EXCEEDED) timeouts++
         if (isServiceError(error) && isOldToken(error)) this.#token = undefined
         else if (!isServiceError(error) || !IS_UNREACHABLE.has(error.code)) throw error
         this.#at++
@@ -190,10 +193,13 @@ export class EtcdConnection {
     return member
   }
 
-  async #askOnce<N extends keyof EtcdCalls>(name: N, request: Request<N>, ends: AbortSignal): Promise<Response<N>> {
+  async #askOnce<N extends keyof EtcdCalls>(
+    name: N,
+    request: Request<N>,
+    limits: { readonly timeoutMs: number; readonly ends: AbortSignal },
+  ): Promise<Response<N>> {
     const metadata = name === 'Authenticate' ? new Metadata() : await this.#metadata()
-    const { requestTimeoutMs: timeoutMs } = this.#options
-    return this.#call(this.#member, name, request, { metadata, timeoutMs, ends })
+    return this.#call(this.#member, name, request, { metadata, ...limits })
   }
 
   #call<N extends keyof EtcdCalls>(
