@@ -177,9 +177,14 @@ export class ClusterNode implements NodeMembership {
   }
 
   async #campaign(): Promise<void> {
+    const { log, onChange } = this.#options
     const leadership = await this.#election.stand()
     if (!leadership) return
     this.#leadership = leadership
+    leadership.onResumed(() => {
+      log.info('this node renewed its lease late, and continues as the leader')
+      onChange()
+    })
     if (!this.#on('elected')) await this.#resign()
   }
 

@@ -75,7 +75,7 @@ export class Follower {
       using either = linkSignals([lost.signal, stop])
       const { index } = leadership.end
       if (this.applied.index < index) await this.#follow(either.signal, index)
-      if (!leadership.isHeld || stop.aborted) throw new LeadershipLost()
+      if (leadership.isOver || stop.aborted) throw new LeadershipLost()
       this.#options.commitLog.lead(leadership)
       await this.#options.store.settle()
     })

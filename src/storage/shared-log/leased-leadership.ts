@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.js'
+import { Listeners } from '../../base/listeners.js'
 import type { Entry } from '../engine/engine.js'
 import { OwnLease } from './own-lease.js'
 import { positionOf } from './raw-batch.js'
@@ -38,7 +39,8 @@ interface LeasedLeadershipOptions {
  * - Another node is the leader.
  * - The outcome of an append is unknown.
  *
- * A late response does not restore the leadership.
+ * If the lease has expired by the clock of this node, the leadership is not held, but it ends only after a further third
+ * of the lease time. A late renewal resumes it until then: see `OwnLease`.
  */
 export class LeasedLeadership implements Leadership {
   readonly term: number
@@ -46,10 +48,13 @@ export class LeasedLeadership implements Leadership {
   readonly #options: LeasedLeadershipOptions
   readonly #lease: OwnLease
   readonly #renewal: Timer
+  readonly #resumptions = new Listeners()
+  readonly onResumed = this.#resumptions.add
   #lose: (reason: string) => void = () => undefined
   /** Callbacks of pending requests, called if the leadership is lost. `Promise.race` with `lost` would leak memory. */
   readonly #waiting = new Set<(reason: string) => void>()
   #isResigning = false
+  #isFinished = false
   /** The last queued append. Appends are sent one at a time, to keep their order. */
   #appends: Promise<unknown> = Promise.resolve()
   #end: LogPosition
@@ -76,13 +81,17 @@ export class LeasedLeadership implements Leadership {
     return !this.#isResigning && this.#lease.isHeld
   }
 
+  get isOver(): boolean {
+    return this.#isResigning || this.#isFinished
+  }
+
   append(index: number, entry: Buffer): Promise<void> {
-    if (!this.isHeld) return Promise.reject(new LeadershipLost())
+    if (this.isOver) return Promise.reject(new LeadershipLost())
     return this.#inOrder(() => this.#append(index, entry))
   }
 
   replace(content: Content): Promise<LogPosition> {
-    if (!this.isHeld) return Promise.reject(new LeadershipLost())
+    if (this.isOver) return Promise.reject(new LeadershipLost())
     return this.#inOrder(() => this.#replace(content))
   }
 
@@ -96,6 +105,7 @@ export class LeasedLeadership implements Leadership {
 
   /** Ends the leadership on this node. The consensus engine notices when the lease expires. */
   finish(reason: string): void {
+    this.#isFinished = true
     this.#renewal.cancel()
     this.#lease.end()
     this.#lose(reason)
@@ -109,7 +119,7 @@ export class LeasedLeadership implements Leadership {
   }
 
   async #append(index: number, entry: Buffer): Promise<void> {
-    if (!this.#lease.isHeld) throw new LeadershipLost()
+    if (this.#isFinished) throw new LeadershipLost()
     if (index !== this.#end.index + 1) throw this.#refusal ?? new Error(`entry ${index} is not the next one`)
     const position = positionOf({ index, bytes: entry })
     const isAppended = await this.#outcome(this.#options.calls.append(index, entry))
@@ -118,7 +128,7 @@ export class LeasedLeadership implements Leadership {
   }
 
   async #replace(content: Content): Promise<LogPosition> {
-    if (!this.#lease.isHeld) throw new LeadershipLost()
+    if (this.#isFinished) throw new LeadershipLost()
     const position = await this.#outcome(this.#options.calls.replace(content))
     if (!position) throw this.#overtaken()
     this.#end = position
@@ -154,8 +164,8 @@ export class LeasedLeadership implements Leadership {
   async #renew(): Promise<void> {
     const sentMs = this.#options.clock.monotonic()
     try {
-      if (await this.#options.calls.renew()) this.#lease.renew(sentMs)
-      else this.finish('its lease has expired')
+      if (!(await this.#options.calls.renew())) this.finish('its lease has expired')
+      else if (this.#lease.renew(sentMs)) this.#resumptions.emit()
     } catch {
       // The next renewal retries. Without a successful renewal, the lease ends by the clock of this node.
     }

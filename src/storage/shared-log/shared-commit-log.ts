@@ -37,7 +37,7 @@ export class SharedCommitLog implements CommitLog {
 
   get refusal(): LogicalError | undefined {
     if (!this.#leadership) return readOnly()
-    return this.#leadership.isHeld ? undefined : new LeadershipLost()
+    return this.#leadership.isOver ? new LeadershipLost() : undefined
   }
 
   /** Makes this store the writer. Throws `ImageNeeded` if the store has not applied all entries of the log. */
@@ -59,7 +59,7 @@ export class SharedCommitLog implements CommitLog {
    */
   async commit(batch: EngineBatch): Promise<void> {
     const leadership = this.#leadership
-    if (!leadership?.isHeld) throw new LeadershipLost()
+    if (!leadership || leadership.isOver) throw new LeadershipLost()
     if (!(batch instanceof RecordedBatch)) throw new Error('the batch belongs to another log')
     const { operations } = batch
     const entry = { index: this.#applied.index + 1, bytes: encodeBatch(this.#applied.hash, operations) }

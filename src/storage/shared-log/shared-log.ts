@@ -99,8 +99,15 @@ export interface Leadership {
   readonly term: number
   /** The end of the log. Only this node has appended entries since this leadership began. */
   readonly end: LogPosition
-  /** True while this node holds the lease by its own clock. Becomes false before another node can lead. */
+  /**
+   * True while this node holds the lease by its own clock. Becomes false before another node can lead. Becomes true again
+   * if a late renewal resumes the leadership: no other node has led then.
+   */
   readonly isHeld: boolean
+  /** True after this node has lost or resigned the leadership. */
+  readonly isOver: boolean
+  /** Calls the listener each time a late renewal resumes the leadership. Returns the unsubscribe function. */
+  readonly onResumed: (listener: () => void) => () => void
   /** Resolves to the reason when the leadership is lost. */
   readonly lost: Promise<string>
   /**

@@ -8,13 +8,14 @@ import type { LogPosition } from '../../../src/storage/shared-log/shared-log.js'
 
 const LEASE_MS = 3000
 
-/** Creates a leadership whose renewals are answered after this time; undefined: never. */
+/** Creates a leadership whose renewals are answered by a function, or after this time; undefined: never. */
 const lead = (
   clock: ManualClock,
-  answeredAfterMs: number | undefined,
+  answeredAfterMs: number | undefined | (() => Promise<boolean>),
   replace?: () => Promise<LogPosition>,
 ): LeasedLeadership => {
   const renew = async () => {
+    if (typeof answeredAfterMs === 'function') return answeredAfterMs()
     if (answeredAfterMs === undefined) return new Promise<boolean>(() => undefined)
     await clock.sleep(answeredAfterMs)
     return true
@@ -51,8 +52,36 @@ it('a lease is lost if its renewals arrive too late or never', async () => {
     const leadership = lead(clock, answeredAfterMs)
     await pass(clock, LEASE_MS)
     expect(leadership.isHeld).toBe(false)
+    await pass(clock, LEASE_MS)
+    expect(leadership.isOver).toBe(true)
     expect(await leadership.lost).toBe('its lease could not be renewed in time')
   }
+})
+
+it('a renewal whose response arrives shortly after the end of the lease resumes the leadership', async () => {
+  const clock = new ManualClock()
+  const renewals: ((isRenewed: boolean) => void)[] = []
+  const leadership = lead(clock, () => new Promise((resolve) => renewals.push(resolve)))
+  let resumed = 0
+  leadership.onResumed(() => resumed++)
+  await pass(clock, LEASE_MS)
+  expect([leadership.isHeld, leadership.isOver]).toEqual([false, false])
+  renewals.pop()?.(true)
+  await pass(clock, LEASE_MS / 2)
+  expect([leadership.isHeld, resumed]).toEqual([true, 1])
+  leadership.finish('done')
+})
+
+it('a renewal that is rejected after the end of the lease ends the leadership at once', async () => {
+  const clock = new ManualClock()
+  const renewals: ((isRenewed: boolean) => void)[] = []
+  const leadership = lead(clock, () => new Promise((resolve) => renewals.push(resolve)))
+  await pass(clock, LEASE_MS)
+  renewals.pop()?.(false)
+  expect(await leadership.lost).toBe('its lease has expired')
+  renewals.pop()?.(true)
+  await pass(clock, 50)
+  expect([leadership.isHeld, leadership.isOver]).toEqual([false, true])
 })
 
 setFlagsFromString('--expose-gc')
