@@ -5,8 +5,8 @@ import { StopSignals } from './cli/terminal/stop-signals.js'
 const [calledAs = '', ...args] = process.argv.slice(1)
 const problem = findNodeProblem(process.versions.node)
 
-// An older Node.js cannot parse the modules below, so they are imported only after the check. Completion has its own import,
-// because a shell requests completions at every key press.
+// An older Node.js cannot parse the modules below, so they are imported only after the check. Completion has its own
+// import, because a shell requests completions at every key press.
 if (problem !== undefined) {
   process.stderr.write(`${problem}\n`)
   process.exitCode = 1

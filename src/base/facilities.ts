@@ -3,7 +3,7 @@ import type { Log } from './log.js'
 import type { Network } from './network.js'
 import type { Random } from './random.js'
 
-/** The facilities of the system, which every part of a server gets injected. */
+/** The services of the system, which every part of a server receives from its caller. */
 export interface Facilities {
   readonly clock: Clock
   readonly random: Random

@@ -37,8 +37,8 @@ export const whileWaiting = async <T>(what: string, work: (wait: Wait) => Promis
 }
 
 /**
- * Runs a step of a long operation and reports it to listeners. `title` is in the imperative. `result` is what was done, or
- * returns it. If it is empty, the caller reports the result itself.
+ * Runs a step of a long operation and reports it to listeners. `title` is in the imperative. `result` is what was done,
+ * or returns it. If it is empty, the caller reports the result itself.
  */
 export const inStep = async <T>(
   title: string,

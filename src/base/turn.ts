@@ -75,7 +75,7 @@ export const yieldToEventLoop = async (bytes: number): Promise<void> => {
   if (bytes > SLOW_BYTES) await nextTurn()
 }
 
-/** To parse or print a text of this size takes at least a millisecond. */
+/** Parsing or printing a text of this size takes at least a millisecond. */
 const SLOW_BYTES = 256 * 1024
 
 /** Yields the parts in pieces, each of which can be hashed or written within a few milliseconds. */

@@ -226,7 +226,7 @@ export class ApiClient {
 
   /**
    * Sends one request and returns the JSON body of the response. Does not validate that the body has the type `Body`.
-   * Throws ApiError for a status code of 400 or more, unless `expected` contains the code.
+   * Rejects with ApiError for a status code of 400 or more, unless `expected` contains the code.
    */
   async call<Body = Record<string, unknown>>(
     method: string,

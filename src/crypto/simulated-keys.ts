@@ -21,6 +21,7 @@ import { ed25519KeyBytes, type MakePrivateKey, type PairKind, privateKeyOf } fro
  * Keys and signatures for simulations, created without threads. Ed25519 is deterministic: the same key always creates
  * the same signature for the same bytes. The certificates are valid, and production code verifies them.
  */
+
 const SIGNING = { name: 'Ed25519' }
 /**
  * Algorithm of the client keys. Activation tokens only allow P-521 keys. The client keys sign nothing, so their

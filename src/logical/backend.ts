@@ -141,7 +141,8 @@ export interface Backend {
   readonly fallback?: (request: Request, path: string) => Response | undefined
   readonly lockedUsers?: LockedUsers
   /**
-   * Returns the TTLs that the issuer of a token currently grants. Throws LogicalError if the token may not be renewed.
+   * Returns the TTLs that the issuer of a token currently grants. Rejects with LogicalError if the token may not be
+   * renewed.
    */
   renew?(origin: TokenOrigin): Promise<RenewalTimes> | RenewalTimes
   /**

@@ -33,8 +33,8 @@ export const decideWriteOperation = (backend: Backend, request: Request, path: s
 /**
  * Executes a request on the backend of its mount. `path` is relative to the mount. Returns undefined for an empty
  * response: 204, or 404 for a read or a list. A list without keys is also empty. Adds warnings about parameters to a
- * response with a body. Throws LogicalError `unsupported-path`, `unsupported-operation`, or the error of an oversized
- * body.
+ * response with a body. Rejects with LogicalError `unsupported-path`, `unsupported-operation`, or the error of an
+ * oversized body.
  */
 export const dispatch = async (backend: Backend, request: Request, path: string): Promise<Response | undefined> => {
   if (request.bodyRefusal) throw request.bodyRefusal

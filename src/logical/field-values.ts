@@ -131,7 +131,9 @@ export const parseBool = (text: string): boolean | undefined => {
 const INTEGER = /^([+-]?)(?:(0x(?:_?[0-9a-f])+|0b(?:_?[01])+|0o(?:_?[0-7])+)|0((?:_?[0-7])+)|([1-9](?:_?\d)*|0))$/i
 const INT64_MAX = 2 ** 63
 
-/** Parses an integer in decimal or with a base prefix; a leading zero means octal. Returns undefined outside 64 bits. */
+/**
+ * Parses an integer in decimal or with a base prefix; a leading zero means octal. Returns undefined outside 64 bits.
+ */
 const parseInteger = (text: string): number | undefined => {
   const [, sign, prefixed, octal, decimal] = INTEGER.exec(text) ?? []
   const digits = prefixed ?? (octal === undefined ? decimal : `0o${octal}`)

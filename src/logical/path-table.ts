@@ -17,9 +17,9 @@ export interface PathMatch {
 }
 
 /**
- * The path table of a backend. The first matching row applies. An index by the first segment limits the candidates, which
- * are compiled at their first use. A final `*name` matches the rest of the path. The rest can be empty, unless the folder
- * has its own row. Inside a pattern, `*name` matches one or more segments.
+ * The path table of a backend. The first matching row applies. An index by the first segment limits the candidates,
+ * which are compiled at their first use. A final `*name` matches the rest of the path. The rest can be empty, unless
+ * the folder has its own row. Inside a pattern, `*name` matches one or more segments.
  */
 class PathTable {
   readonly #specs: readonly PathSpec[]

@@ -84,7 +84,9 @@ export const putJson = (tx: Transaction, key: string, value: unknown): void => {
   tx.put(key, Buffer.from(JSON.stringify(value)))
 }
 
-/** Yields the keys below `prefix` in pages, so that a large folder neither exhausts memory nor blocks the event loop. */
+/**
+ * Yields the keys below `prefix` in pages, so that a large folder neither exhausts memory nor blocks the event loop.
+ */
 export async function* pagesOf(storage: Storage, prefix: string, limit = 256): AsyncGenerator<string[]> {
   for (let after = ''; ; ) {
     const keys = await storage.keys(prefix, { after, limit })

@@ -12,7 +12,10 @@ export interface PgpKey {
 
 type ParsedPgpKey = { readonly ok: true; readonly key: PgpKey } | { readonly ok: false; readonly problem: string }
 
-/** Parses a public key. The text is the base64 of the binary form, as command lines send it, or ASCII armor. */
+/**
+ * Parses a public key in ASCII armor, or in base64 of its binary form, which the command line sends. Returns the
+ * problem if the key is invalid.
+ */
 export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {
   if (text.length > LIMITS.pgpKeyCharactersMax) {
     return { ok: false, problem: `error parsing PGP key: more than ${LIMITS.pgpKeyCharactersMax} characters` }

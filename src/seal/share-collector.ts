@@ -15,7 +15,9 @@ export class ShareCollector {
     return 'added'
   }
 
-  /** Passes all shares to `use`, and then drops them even if `use` fails. `progress` is 0 from the start. */
+  /**
+   * Passes all shares to `use`, and then drops them even if `use` fails. `progress` is 0 as soon as `use` is called.
+   */
   async spend<T>(use: (shares: readonly Buffer[]) => Promise<T>): Promise<T> {
     const shares = this.#shares
     this.#shares = []

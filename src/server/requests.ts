@@ -84,8 +84,8 @@ export class Requests {
   }
 
   /**
-   * Serves a request that a standby of this cluster forwarded. Throws `NotActive` if this node is not active; it has
-   * then executed nothing.
+   * Serves a request that a standby of this cluster forwarded. Rejects with `NotActive` if this node is not active; it
+   * has then executed nothing.
    */
   async handleRelayed(request: IncomingRequest, { asks, waitMs }: Omit<Relayed, 'request'>): Promise<Rendered> {
     const { host, clock } = this.#options

@@ -57,9 +57,7 @@ it('other seals are rejected unless they are simulated, which a warning states',
   const { config, client } = await writeServerConfig(at, 'seal "awskms" {\n region = "eu"\n}')
   const refused = await runProgram(['server', `-config=${config}`])
   expect(refused.status).toBe(1)
-  expect(refused.stderr).toContain(
-    `${config}:9: seal "awskms" is not supported; supported are shamir, static and transit`,
-  )
+  expect(refused.stderr).toContain(`${config}:9: seal "awskms" is not supported: use shamir, static or transit`)
   const env = { UNDERSTUDY_SIMULATE_SEALS: 'true' }
   let root = client
   await run(config, env, async (program) => {

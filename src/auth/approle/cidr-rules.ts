@@ -10,8 +10,8 @@ export const checkBlocks = (texts: readonly string[], what: 'CIDR blocks' | 'tok
 }
 
 /**
- * Throws LogicalError 400 if a block of the SecretID is outside the role's blocks. If the role has no blocks, it allows any
- * block. If the SecretID has no blocks, the blocks of the role apply.
+ * Throws LogicalError 400 if a block of the SecretID is outside the role's blocks. If the role has no blocks, it allows
+ * any block. If the SecretID has no blocks, the blocks of the role apply.
  */
 export const checkSubset = (ofRole: readonly string[], ofSecretId: readonly string[]): void => {
   if (ofRole.length === 0 || ofSecretId.length === 0 || areSubsets(ofSecretId, ofRole)) return

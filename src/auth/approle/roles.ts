@@ -24,8 +24,8 @@ import { hmacSha256Hex } from '../../crypto/digest.js'
 const SALT_KEY = 'salt'
 
 /**
- * Salted hashes for keys whose plaintext must not be on disk: RoleIDs and accessors. The salt is created with the first role
- * of a mount, replicates with it and never changes.
+ * Salted hashes for keys whose plaintext must not be on disk: RoleIDs and accessors. The salt is created with the first
+ * role of a mount, replicates with it and never changes.
  */
 export class Salt {
   readonly #storage: Storage
@@ -155,8 +155,8 @@ export class Roles {
 
   /**
    * Creates or changes a role in one transaction. `fn` receives the current role and returns the role to store, or
-   * undefined to change nothing. Throws LogicalError 400 if the role does not restrict logins, or if another role has
-   * the RoleID. Also throws the errors of `fn`.
+   * undefined to change nothing. Rejects with LogicalError 400 if the role does not restrict logins, or if another role
+   * has the RoleID. Also rejects with the errors of `fn`.
    */
   write<T>(name: string, fn: (before: Role | undefined) => { role: Role | undefined; result: T }): Promise<T> {
     return this.#storage.write((tx) => {

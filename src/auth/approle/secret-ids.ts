@@ -120,7 +120,10 @@ export class SecretIds {
     return found
   }
 
-  /** Removes all SecretIDs with their accessors. The caller must remove the role first, so that no SecretID can be added. */
+  /**
+   * Removes all SecretIDs with their accessors. The caller must remove the role first, so that no SecretID can be
+   * added.
+   */
   async clear(): Promise<void> {
     const { storage } = this.#store
     const folder = this.#store.folderOf(this.#role)

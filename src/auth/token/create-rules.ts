@@ -118,7 +118,9 @@ const refuseParent = (parent: TokenInfo): void => {
   if (parent.numUses !== 0) throw invalid('restricted use token cannot generate child tokens')
 }
 
-/** Decides the token type. A role type of `service` or `batch` is binding; the request can override the default types. */
+/**
+ * Decides the token type. A role type of `service` or `batch` is binding; the request can override the default types.
+ */
 const decideType = (asked: string, role: TokenRole | undefined): TokenType => {
   if (asked !== '' && asked !== 'service' && asked !== 'batch') throw invalid("invalid 'token_type' value")
   if (role?.tokenType === 'service' || role?.tokenType === 'batch') return role.tokenType

@@ -207,8 +207,8 @@ export class TokenRoles {
   }
 
   /**
-   * Merges the fields of the request into the role in one transaction. Throws LogicalError 400, or `read-only` on a
-   * secondary.
+   * Merges the fields of the request into the role in one transaction. Rejects with LogicalError 400, or `read-only` on
+   * a secondary.
    */
   put(namespaceId: string, name: string, call: RoleCall): Promise<{ role: TokenRole; warnings: string[] }> {
     const key = keyOf(namespaceId, name)

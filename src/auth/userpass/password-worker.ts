@@ -27,8 +27,8 @@ interface Job {
 type Reply = { readonly value: string | boolean } | { readonly error: string }
 
 /**
- * The program of the worker thread. It is a string instead of a file, so that it works unchanged when compiled, when bundled
- * and under a test loader.
+ * The program of the worker thread. It is a string instead of a file, so that it works unchanged when compiled, when
+ * bundled and under a test loader.
  */
 const PROGRAM = `
 const { parentPort, workerData } = require('node:worker_threads')
@@ -129,12 +129,12 @@ const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /**
- * A hash that matches no password. A login with an unknown user name is compared with this hash, so that it takes as long as
- * any other login.
+ * A hash that matches no password. A login with an unknown user name is compared with this hash, so that it takes as
+ * long as any other login.
  */
 const UNKNOWN_USER_HASH = `$2b$${COST}$${'.'.repeat(53)}`
 
-/** Hashes a password with a new salt. Throws LogicalError 400 for a password longer than bcrypt supports. */
+/** Hashes a password with a new salt. Rejects with LogicalError 400 for a password longer than bcrypt supports. */
 export const hashPassword = async (passwords: Passwords, password: string, random: Random): Promise<string> => {
   if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) {
     throw invalid(`bcrypt: password length exceeds ${PASSWORD_BYTES_MAX} bytes`)

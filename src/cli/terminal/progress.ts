@@ -8,7 +8,7 @@ import type { ProcessOutput } from './output.js'
 const REFRESH_MS = 100
 /** Time without output after which the output names what the command waits for. */
 const SILENCE_MS = 1000
-/** Maximum time before the same wait is named again. */
+/** Maximum interval between two lines about the same wait. */
 const REPEAT_MS_MAX = 10_000
 
 const FRAMES = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏']

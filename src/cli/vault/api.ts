@@ -64,8 +64,8 @@ export class VaultApi {
 
   /**
    * Sends one request. `what` is the start of the error text, for example `Error writing data to PATH`. If the response
-   * has no JSON body, `body` is an empty object. Throws a remote error if there is no response, or for an unexpected
-   * status code from 400.
+   * has no JSON body, `body` is an empty object. Rejects with a remote error if there is no response, or for an
+   * unexpected status code from 400.
    */
   async request(what: string, method: string, path: string, options: RequestOptions = {}) {
     const call = this.#callFor(path, options)

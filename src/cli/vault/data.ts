@@ -51,7 +51,7 @@ const write = async (call: Call<typeof WRITE_FLAGS>, method: 'PUT' | 'PATCH'): P
   return writeAt(call, method, call.at, { body: pairs.length === 0 ? null : await readData(pairs, call.io) })
 }
 
-/** Reads a path. Throws a remote error if the path has no value. */
+/** Reads a path. Rejects with a remote error if the path has no value. */
 export const readAt = async ({ api }: Session, at: string, options: RequestOptions = {}): Promise<Secret> =>
   found(await api.find(`Error reading ${at}`, 'GET', at, options), at)
 

@@ -9,8 +9,8 @@ const PARSE_FAILED = 'Failed to parse K=V data'
 
 /**
  * Returns the object that `args` describe. The arguments `-` and `@file` read a JSON object from standard input or a
- * file. In all other arguments, the values are texts. The values of a repeated key become a list. Throws a local error
- * for an invalid argument or file.
+ * file. In all other arguments, the values are texts. The values of a repeated key become a list. Rejects with a local
+ * error for an invalid argument or file.
  */
 export const readData = async (args: readonly string[], io: Pick<VaultIo, 'readStdin'>): Promise<JsonMap> => {
   const data = Object.create(null) as Record<string, unknown>

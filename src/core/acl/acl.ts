@@ -138,8 +138,8 @@ export const aclPath = (
     : undefined
 
 /**
- * Compares two patterns that match the same path. Returns a negative number if `a` takes precedence. The first difference in
- * this list decides which pattern takes precedence:
+ * Compares two patterns that match the same path. Returns a negative number if `a` takes precedence. The first
+ * difference in this list decides which pattern takes precedence:
  *
  * - the pattern whose first wildcard is later
  * - the pattern without a glob

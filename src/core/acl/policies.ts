@@ -42,8 +42,9 @@ export class PolicyStore {
   }
 
   /**
-   * Returns the access rules of a token with these policies in this namespace. Policies that do not exist grant nothing.
-   * Throws LogicalError `internal` if a stored policy can no longer be parsed, since its denials would be unknown.
+   * Returns the access rules of a token with these policies in this namespace. Policies that do not exist grant
+   * nothing. Throws LogicalError `internal` if a stored policy can no longer be parsed, since its denials would be
+   * unknown.
    */
   aclFor(names: readonly string[], namespace: NamespaceRef, entity: EntityView | undefined): Acl {
     const key = JSON.stringify([namespace.id, entity?.id, ...names])

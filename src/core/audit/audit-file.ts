@@ -242,7 +242,7 @@ export const discardSink: AuditSink = {
 }
 
 /**
- * Creates a sink for standard output or another text stream. `write` rejects text that it cannot accept, and never waits for
- * a reader.
+ * Creates a sink for standard output or another text stream. `write` rejects text that it cannot accept, and never
+ * waits for a reader.
  */
 export const textSink = (write: (text: string) => Promise<void>): AuditSink => ({ ...discardSink, append: write })

@@ -63,7 +63,7 @@ export class AuditBroker {
     return this.#devices.size > 0
   }
 
-  /** Writes the entry of a request to all devices. Throws LogicalError `internal` if every device failed. */
+  /** Writes the entry of a request to all devices. Rejects with LogicalError `internal` if every device failed. */
   async logRequest(entry: AuditEntry): Promise<void> {
     const timeMs = this.#options.clock.now()
     await this.#measured('vault.audit.log_request', (device) => device.logRequest(entry, timeMs))
@@ -85,7 +85,10 @@ export class AuditBroker {
     return { lines: this.#tail.list(), kept: kept.map(({ path }) => path) }
   }
 
-  /** Opens, tests and stores a device. Throws 400 for a path in use, an unknown type, or a device that fails its test. */
+  /**
+   * Opens, tests and stores a device. Rejects with 400 for a path in use, an unknown type, or a device that fails its
+   * test.
+   */
   async enable({ name, type, description, isLocal, options }: NewAuditDevice): Promise<void> {
     const path = `${name}/`
     if (type !== 'file') throw invalid(`unknown backend type: ${JSON.stringify(type)}`)

@@ -1,4 +1,7 @@
-/** Stored entities and their keys. One record is authoritative for an entity and its aliases; the other keys are indexes. */
+/**
+ * Stored entities and their keys. One record is authoritative for an entity and its aliases; the other keys are
+ * indexes.
+ */
 import { sha256Hex } from '../../crypto/digest.js'
 import { putJson, readJson, type ReadStorage, type Transaction } from '../../logical/storage.js'
 import type { EntityAliasView, EntityView } from '../acl/acl-pattern.js'

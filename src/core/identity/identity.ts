@@ -112,9 +112,9 @@ export class IdentityStore {
   }
 
   /**
-   * Finds or creates the entity of an alias, and updates the alias metadata. Throws LogicalError 403 for a disabled
-   * entity. If this cluster cannot write replicated data, a missing entity causes LogicalError `read-only`, and changed
-   * metadata is not stored. Known users can therefore log in while the primary is unreachable.
+   * Finds or creates the entity of an alias, and updates the alias metadata. Rejects with LogicalError 403 for a
+   * disabled entity. If this cluster cannot write replicated data, a missing entity causes LogicalError `read-only`,
+   * and changed metadata is not stored. Known users can therefore log in while the primary is unreachable.
    */
   async findOrCreate(query: AliasQuery): Promise<Entity> {
     const entity = await this.#findOrCreate(query)

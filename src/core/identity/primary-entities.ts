@@ -7,8 +7,8 @@ type EntityForwarder = (
 ) => Promise<{ readonly response: Response | undefined; readonly state: LogState }>
 
 /**
- * The internal path at which a secondary requests an entity from its primary. Clients cannot reach it, since no mount can
- * have this path.
+ * The internal path at which a secondary requests an entity from its primary. Clients cannot reach it, since no mount
+ * can have this path.
  */
 export const ENTITY_PATH = 'sys/internal/replicated-entity'
 
@@ -16,7 +16,8 @@ interface PrimaryEntitiesOptions {
   readonly identity: IdentityStore
   readonly askPrimary: EntityForwarder
   /**
-   * Returns the primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary.
+   * Returns the primary's cluster ID and the last index of its log applied here; undefined if this cluster has no
+   * primary.
    */
   readonly upstream: () => { readonly clusterId: string; readonly appliedIndex: number } | undefined
 }
@@ -30,8 +31,8 @@ export class PrimaryEntities {
   }
 
   /**
-   * Asks the primary to find or create the entity of an alias, and returns the entity ID. Throws LogicalError 503 if
-   * the primary is unreachable, because a token that is issued without its entity can never receive it.
+   * Asks the primary to find or create the entity of an alias, and returns the entity ID. Rejects with LogicalError 503
+   * if the primary is unreachable, because a token that is issued without its entity can never receive it.
    */
   async ask(
     { id, namespace }: Pick<Request, 'id' | 'namespace'>,
@@ -55,8 +56,8 @@ export class PrimaryEntities {
   }
 
   /**
-   * Records that the primary had the entity at this log state. Until that state is applied here, a missing entity does not
-   * count as deleted.
+   * Records that the primary had the entity at this log state. Until that state is applied here, a missing entity does
+   * not count as deleted.
    */
   expect(entityId: string, state: LogState): void {
     const { identity, upstream } = this.#options

@@ -19,7 +19,10 @@ export class MountCleanup {
     this.#storage = storage
   }
 
-  /** Completes cleanups interrupted by a crash. If replicated data is not writable, completes only cleanups of local data. */
+  /**
+   * Completes cleanups interrupted by a crash. If replicated data is not writable, completes only cleanups of local
+   * data.
+   */
   async resume({ isSharedReadOnly }: { readonly isSharedReadOnly: boolean }): Promise<void> {
     for (const prefix of isSharedReadOnly ? [KEYS.localCleanupOrders] : [KEYS.cleanupOrders, KEYS.localCleanupOrders]) {
       for (const key of await this.#storage.keys(prefix)) await this.run(key)

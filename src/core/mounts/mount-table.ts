@@ -67,7 +67,10 @@ export class MountTable {
     return this.#reservations.over(this.#byKey)
   }
 
-  /** Returns the rows of one table and namespace, ordered by path. A local mount hides a replicated one at the same path. */
+  /**
+   * Returns the rows of one table and namespace, ordered by path. A local mount hides a replicated one at the same
+   * path.
+   */
   list(kind: MountKind, namespaceId: string): MountEntry[] {
     return listOf(this.#byKey.values(), kind, namespaceId)
   }
@@ -81,7 +84,10 @@ export class MountTable {
     return undefined
   }
 
-  /** Stores entries in one transaction, to which `also` can add writes. Throws LogicalError 400 if a path is in use. */
+  /**
+   * Stores entries in one transaction, to which `also` can add writes. Rejects with LogicalError 400 if a path is in
+   * use.
+   */
   async add(entries: readonly MountEntry[], also?: (tx: Transaction) => void): Promise<void> {
     const stored = this.#storage.write((tx) => {
       for (const entry of entries) {
@@ -97,8 +103,8 @@ export class MountTable {
   }
 
   /**
-   * Replaces an entry with the result of `change`, which receives the stored entry. Throws LogicalError 400 if the
-   * entry no longer exists or its new path is in use.
+   * Replaces an entry with the result of `change`, which receives the stored entry. Rejects with LogicalError 400 if
+   * the entry no longer exists or its new path is in use.
    */
   async update(entry: MountEntry, change: (current: MountEntry) => MountEntry): Promise<MountEntry> {
     const key = entryKey(entry)

@@ -56,8 +56,9 @@ interface RouterOptions {
 }
 
 /**
- * Whether this cluster has the data of a mount. `filtered`: a paths filter excludes it. `arriving`: a filter was removed, and
- * the data is still replicating. `stranded`: a filter was removed, but this cluster has no primary that could send the data.
+ * Whether this cluster has the data of a mount. `filtered`: a paths filter excludes it. `arriving`: a filter was
+ * removed, and the data is still replicating. `stranded`: a filter was removed, but this cluster has no primary that
+ * could send the data.
  */
 export type Presence = 'here' | 'filtered' | 'arriving' | 'stranded'
 
@@ -134,7 +135,7 @@ export class Router {
     return this.#byUuid.get(uuid)
   }
 
-  /** Returns true if a paths filter hides the mount from this cluster, or from the cluster that forwarded the request. */
+  /** Returns true if a paths filter hides the mount from this cluster, or from the cluster that sent the request. */
   isFiltered(entry: MountEntry, { visibility }: Pick<Request, 'visibility'>): boolean {
     return this.#options.presenceOf(entry) === 'filtered' || (visibility?.isFiltered(entry.uuid) ?? false)
   }

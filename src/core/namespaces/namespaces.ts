@@ -78,8 +78,8 @@ export class NamespaceStore {
   }
 
   /**
-   * Resolves the namespace of a request. Starts with the namespace in the header, and then follows the leading segments of
-   * the path that name child namespaces. Throws LogicalError 404 if the header names an unknown namespace.
+   * Resolves the namespace of a request. Starts with the namespace in the header, and then follows the leading segments
+   * of the path that name child namespaces. Throws LogicalError 404 if the header names an unknown namespace.
    */
   resolve(header: string | undefined, path: string): { namespace: NamespaceRef; path: string } {
     const named = header === undefined ? '' : normalizeNamespacePath(header)

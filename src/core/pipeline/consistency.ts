@@ -16,7 +16,8 @@ interface ConsistencyOptions {
   readonly key: () => Buffer
   readonly own: () => LogState
   /**
-   * Returns the primary's cluster ID and the last index of its log applied here; undefined if this cluster has no primary.
+   * Returns the primary's cluster ID and the last index of its log applied here; undefined if this cluster has no
+   * primary.
    */
   readonly upstream: () => { readonly clusterId: string; readonly appliedIndex: number } | undefined
   readonly mayForward: boolean
@@ -56,9 +57,9 @@ export class Consistency {
   }
 
   /**
-   * Throws LogicalError 412 if this node has not reached the states in the header `X-Vault-Index`. Waits first if
-   * `X-Vault-Inconsistent` is `await-state`. On a performance standby, throws `ForActiveNode` if the active node must
-   * decide.
+   * Rejects with LogicalError 412 if this node has not reached the states in the header `X-Vault-Index`. Waits first if
+   * `X-Vault-Inconsistent` is `await-state`. On a performance standby, rejects with `ForActiveNode` if the active node
+   * must decide.
    */
   async require(request: Request): Promise<void> {
     const header = request.headers['x-vault-index']
@@ -84,8 +85,8 @@ export class Consistency {
 
   /**
    * On a performance standby, waits until this node has applied the log entry that created an unknown token. Returns
-   * without the token if the log ends before that entry: another log then contains the token. Throws LogicalError 412
-   * on timeout.
+   * without the token if the log ends before that entry: another log then contains the token. Rejects with LogicalError
+   * 412 on timeout.
    */
   async requireToken(presented: string, tokens: Pick<TokenStore, 'awaitedIndex'>): Promise<void> {
     const isReached = () => this.#options.own().localIndex >= tokens.awaitedIndex(presented)

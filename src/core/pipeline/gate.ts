@@ -75,14 +75,14 @@ export const checkGate = (
   if (rules.withheldAs && withheld?.includes(rules.withheldAs)) throw new LogicalError('not-found', 'disabled path')
 }
 
-/** The limits of a request body with a valid token. Only the limit of the listener applies to the size. */
+/** The body limits of a request with a valid token. Only the limit of the listener applies to the size. */
 export const FULL_ALLOWANCE: BodyAllowance = {
   bytesMax: Number.POSITIVE_INFINITY,
   valuesMax: LIMITS.jsonValuesMax,
   isAuthorised: true,
 }
 
-/** Returns the limits of a request body without a valid token. They depend on the path. */
+/** Returns the body limits of a request without a valid token. They depend on the path. */
 export const openAllowance = (spec?: Pick<PathSpec, 'openBodyBytesMax'>): BodyAllowance => ({
   bytesMax: spec?.openBodyBytesMax ?? LIMITS.openBodyBytesMax,
   valuesMax: LIMITS.openJsonValuesMax,

@@ -26,7 +26,7 @@ export interface RequestForwarder {
 }
 
 interface RequestHandlerOptions extends AuthoriserOptions {
-  /** Returns true on a fenced primary: a newer primary exists, and it is configured to reject writes that it would lose. */
+  /** Returns true on a fenced primary, which rejects writes because a newer primary exists and they would be lost. */
   readonly refusesWrites: () => boolean
   readonly namespaces: NamespaceStore
   /** Returns true for a namespace that a paths filter hides from this cluster. */
@@ -77,9 +77,7 @@ export class RequestHandler {
     return route && isOpen(state, route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
   }
 
-  /**
-   * Authorizes a request that another node executes, and consumes a use of its token. Throws LogicalError if rejected.
-   */
+  /** Authorizes a request that another node executes, and consumes a use of its token. Rejects with LogicalError. */
   async requireRights(state: OpenState, request: IncomingRequest): Promise<void> {
     const route = this.#admit(state, request)
     const authorised = await this.#authoriser.authorise(request, route)
@@ -107,7 +105,7 @@ export class RequestHandler {
   }
 
   /**
-   * On a performance standby, waits until this node has the data that the token and the headers refer to. Throws
+   * On a performance standby, waits until this node has the data that the token and the headers refer to. Rejects with
    * `ForActiveNode` if the active node must answer. Decides again after the wait if the route was unknown.
    */
   async #requireAlone(state: OpenState, request: IncomingRequest): Promise<void> {

@@ -67,7 +67,8 @@ export class GenerationAttempt {
   }
 
   /**
-   * Starts an attempt. If `otp` and `pgpKey` are empty, a one-time password is generated, and shown only in this response.
+   * Starts an attempt. If `otp` and `pgpKey` are empty, a one-time password is generated, and shown only in this
+   * response.
    */
   start(input: { readonly otp: string; readonly pgpKey: string }): Promise<JsonObject> {
     return this.#options.slot.lock.run('generation', async () => {

@@ -89,7 +89,10 @@ export class SealKeys {
     return Buffer.concat([wrapped, wrapKey(this.#options.random, deriveKey(rootKey, CHALLENGE), secret, CHALLENGE)])
   }
 
-  /** Decrypts the secret of another server's `sealChallenge`. Returns undefined if neither the seal nor the shares match. */
+  /**
+   * Decrypts the secret of another server's `sealChallenge`. Returns undefined if neither the seal nor the shares
+   * match.
+   */
   async openChallenge(challenge: Buffer, shareKey: Buffer | undefined): Promise<Buffer | undefined> {
     if (this.#options.autoSeal) return (await this.#options.autoSeal.unwrap(challenge))?.key
     const wrapped = challenge.subarray(0, WRAPPED_ROOT_BYTES)
@@ -121,7 +124,10 @@ export class SealKeys {
     }
   }
 
-  /** Replaces the valid shares with new shares. Throws LogicalError `read-only` if replicated keys are not writable. */
+  /**
+   * Replaces the valid shares with new shares. Rejects with LogicalError `read-only` if replicated keys are not
+   * writable.
+   */
   async adopt(made: NewShares): Promise<void> {
     await this.#options.storage.write(made.records)
   }

@@ -107,7 +107,7 @@ export class SealManager {
   }
 
   /**
-   * Runs `join`, which adds this server to another cluster. Prevents initialization in the meantime. Throws
+   * Runs `join`, which adds this server to another cluster. Prevents initialization in the meantime. Rejects with
    * LogicalError 400 if this server is initialized.
    */
   joinOther<T>(join: () => Promise<T>): Promise<T> {
@@ -156,15 +156,18 @@ export class SealManager {
   }
 
   /**
-   * Unseals with the auto-unseal seal. Returns false if this is not possible. Throws LogicalError `unavailable` if a
-   * retry may succeed.
+   * Unseals with the auto-unseal seal. Returns false if this is not possible. Rejects with LogicalError `unavailable`
+   * if a retry may succeed.
    */
   autoUnseal(): Promise<boolean> {
     return this.#lock.run('seal', async () => {
       if (!this.keys.isAutoUnseal || !this.isSealed || !this.keys.config || this.keys.isMigrating) return false
       const unwrapped = await this.keys.findAutoWrapped()
       if (unwrapped && !this.#options.barrier.isRootKey(unwrapped.key))
-        throw new LogicalError('unavailable', 'the key that the seal unwraps is not the root key of this cluster')
+        throw new LogicalError(
+          'unavailable',
+          'auto-unseal failed: the seal unwrapped a key that is not the root key of this cluster. Check the seal stanza',
+        )
       if (unwrapped) await this.#open(unwrapped.key, unwrapped.isCurrent ? 'wrapped' : 'stale')
       else
         this.#options.log.error(

@@ -30,7 +30,7 @@ export interface SealStorage {
 export interface SealBarrier {
   /** Creates a keyring and stores it encrypted with the root key. The barrier stays sealed. */
   initialize(rootKey: Buffer): Promise<void>
-  /** Throws if the root key does not open the stored keyring. */
+  /** Rejects if the root key does not open the stored keyring. */
   unseal(rootKey: Buffer): Promise<void> | void
   /** Returns whether the root key opens the stored keyring, sealed or not. */
   isRootKey(rootKey: Buffer): boolean

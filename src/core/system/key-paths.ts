@@ -108,7 +108,7 @@ const guarded = (spec: PathSpec, guard: () => void): PathSpec => {
 interface KeyringControl {
   /** Returns the active term, its start in milliseconds since the epoch, and the number of values it has encrypted. */
   status(): { readonly term: number; readonly installTimeMs: number; readonly encryptions: number }
-  /** Starts a new term. Throws LogicalError `read-only` if replicated keys are not writable. */
+  /** Starts a new term. Rejects with LogicalError `read-only` if replicated keys are not writable. */
   rotate(): Promise<void>
 }
 

@@ -10,7 +10,10 @@ import type { NamespaceEntry, NamespaceStore } from '../namespaces/namespaces.js
 interface NamespacePathDeps {
   readonly namespaces: NamespaceStore
   readonly random: Random
-  /** Returns true if a paths filter hides the namespace from this cluster, or from the cluster that forwarded the request. */
+  /**
+   * Returns true if a paths filter hides the namespace from this cluster, or from the cluster that forwarded the
+   * request.
+   */
   readonly isHidden: (path: string, request: Request) => boolean
   /** Throws LogicalError if the namespace contains a mount that the caller may not see, or whose data is incomplete. */
   readonly requireAllPresent: (namespace: NamespaceRef, request: Request) => void

@@ -10,8 +10,8 @@ const TEXT = { ...NAME, policy: string('The rules in HCL or JSON, plain or in ba
 const OLD_TEXT = { ...TEXT, rules: string('Deprecated name of policy.', '', { isDeprecated: true }) }
 
 /**
- * Creates the paths of sys/policy and sys/policies/acl, which access the same store. The older paths of sys/policy return the
- * text as `rules`, and repeat the content of `data` at the top level.
+ * Creates the paths of sys/policy and sys/policies/acl, which access the same store. The older paths of sys/policy
+ * return the text as `rules`, and repeat the content of `data` at the top level.
  */
 export const policyPaths = ({ policies }: { readonly policies: PolicyStore }): PathSpec[] => {
   const list = ({ request }: Call) => policies.list(request.namespace.id)

@@ -39,15 +39,15 @@ interface RaftCandidate {
 export interface RaftNodes {
   servers(): Promise<readonly RaftServer[]>
   /**
-   * Removes a node permanently. Does nothing for an unknown node. Throws LogicalError 400 for the only node, 503 if removal
-   * is not possible now.
+   * Removes a node permanently. Does nothing for an unknown node. Rejects with LogicalError 400 for the only node, 503
+   * if removal is not possible now.
    */
   remove(nodeId: string): Promise<void>
   /** Returns a challenge that only a server with the shares, or the seal, can answer. */
   challenge(serverId: string): Promise<RaftChallenge>
   /**
-   * Checks the answer to a challenge, and returns the data that the server needs to join. Throws LogicalError 403 for a
-   * wrong answer, 503 if the server must retry.
+   * Checks the answer to a challenge, and returns the data that the server needs to join. Rejects with LogicalError 403
+   * for a wrong answer, 503 if the server must retry.
    */
   answer(server: RaftCandidate, answer: string): Promise<string>
 }
@@ -70,8 +70,8 @@ interface RaftLeader {
 /** Joins this server to a cluster. */
 export interface RaftJoining {
   /**
-   * Joins the leader's cluster. Returns false if the join failed and is retried in the background. Throws LogicalError
-   * 500 with the cause.
+   * Joins the leader's cluster. Returns false if the join failed and is retried in the background. Rejects with
+   * LogicalError 500 with the cause.
    */
   join(leader: RaftLeader, options: { readonly isRetried: boolean }): Promise<boolean>
 }

@@ -1,4 +1,6 @@
-/** sys/storage/raft: the nodes of a cluster with the storage label `raft`, joining, and snapshots of the whole cluster. */
+/**
+ * sys/storage/raft: the nodes of a cluster with the storage label `raft`, joining, and snapshots of the whole cluster.
+ */
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
@@ -27,7 +29,7 @@ interface RaftPathsDeps extends RaftAccess {
   /** The nodes of the cluster; undefined if no other node can join. */
   readonly nodes: RaftNodes | undefined
   readonly snapshot: () => AsyncIterable<Buffer>
-  /** Throws LogicalError 400 for an unusable file. Resolves when the restore is durably scheduled. */
+  /** Rejects with LogicalError 400 for an unusable file. Resolves when the restore is durably scheduled. */
   readonly restore: (file: Buffer, options: { readonly isForced: boolean }) => Promise<void>
 }
 

@@ -53,7 +53,8 @@ export const counterPaths = ({ countTokens, countEntities }: CounterPathDeps): P
 ]
 
 /**
- * Creates the paths of sys/internal/specs/openapi, generated from the tables that dispatch requests; and of sys/config/cors.
+ * Creates the paths of sys/internal/specs/openapi, generated from the tables that dispatch requests; and of
+ * sys/config/cors.
  */
 export const openApiPaths = (deps: {
   readonly version: string

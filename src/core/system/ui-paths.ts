@@ -8,7 +8,8 @@ import { locate, type MountPathDeps, renderMount, visibleMounts, withSlash } fro
 
 interface UiPathDeps extends MountPathDeps {
   /**
-   * Returns the access rules of the request's token, for paths of the request's namespace; undefined without a valid token.
+   * Returns the access rules of the request's token, for paths of the request's namespace; undefined without a valid
+   * token.
    */
   readonly aclOf: (request: Request) => { acl: Acl; prefix: string } | undefined
 }

@@ -29,7 +29,7 @@ export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
       read: lookup,
       update: lookup,
     }),
-    definePath('wrapping/unwrap', TOKEN_FIELD, 'Unwrap a response, once.', {
+    definePath('wrapping/unwrap', TOKEN_FIELD, 'Unwrap a response. Each wrapping token works once.', {
       update: async (call) => {
         const entry = await named(call)
         const isOwn = call.request.token?.id === entry.id

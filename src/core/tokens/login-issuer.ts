@@ -16,8 +16,9 @@ interface LoginIssuerOptions {
 }
 
 /**
- * Issues the token of a successful login. The cluster that responds to the client creates the token, even if its primary
- * verified the credentials. The entity is replicated, so the primary creates it for a login on a performance secondary.
+ * Issues the token of a successful login. The cluster that responds to the client creates the token, even if its
+ * primary verified the credentials. The entity is replicated, so the primary creates it for a login on a performance
+ * secondary.
  */
 export class LoginIssuer {
   readonly #options: LoginIssuerOptions

@@ -8,6 +8,7 @@ import type { StoredToken } from './token-record.js'
  * derive. Batch tokens are not stored, so they cannot be revoked. They contain the storage ID of the parent, which
  * other clusters do not know.
  */
+
 const PREFIX = 'hvb.'
 
 export type BatchToken = Pick<

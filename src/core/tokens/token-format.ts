@@ -14,6 +14,7 @@ import type { TokenEntry } from './token-record.js'
  *
  * In both forms, tokens outside the root namespace end with a dot and the ID of their namespace.
  */
+
 const PREFIX = 'hvs.'
 const RANDOM_LENGTH = 24
 const VERSION = 1
@@ -59,7 +60,9 @@ export const presentLong = (key: Buffer, id: string, position: number): string =
   return `${PREFIX}${bytes.toString('base64url')}${id.slice(PREFIX.length + RANDOM_LENGTH)}`
 }
 
-/** Returns the internal ID of a presented token in long or short form; undefined for a long form that was tampered with. */
+/**
+ * Returns the internal ID of a presented token in long or short form; undefined for a long form that was tampered with.
+ */
 export const parsePresented = (key: () => Buffer, presented: string): string | undefined => {
   if (!presented.startsWith(PREFIX)) return presented
   const dot = presented.indexOf('.', PREFIX.length)

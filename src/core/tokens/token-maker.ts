@@ -48,8 +48,8 @@ export class TokenMaker {
   }
 
   /**
-   * Stores a service token; `records` go into its cubbyhole. Throws LogicalError 400 if a custom ID is taken, and 403 if the
-   * parent has expired or was revoked in the meantime.
+   * Stores a service token; `records` go into its cubbyhole. Rejects with LogicalError 400 if a custom ID is taken, and
+   * 403 if the parent has expired or was revoked in the meantime.
    */
   async store(
     request: TokenRequest,
@@ -96,7 +96,9 @@ export interface TokenStoreOptions extends TokenTableOptions, TokenFormsOptions 
   readonly hasPolicy: (namespaceId: string, name: string) => boolean
   /** Returns whether the token has the sudo capability on a path of its namespace. */
   readonly hasSudo: (token: TokenView, path: string) => boolean
-  /** Asks the token's issuing backend for its current times. Throws LogicalError if the token may not be renewed. */
+  /**
+   * Asks the token's issuing backend for its current times. Rejects with LogicalError if the token may not be renewed.
+   */
   readonly renewalTimes: (entry: TokenEntry) => Promise<RenewalTimes> | RenewalTimes
   /** Called for each token issued by an auth method or created through auth/token. */
   readonly onIssued?: (entry: TokenEntry) => void

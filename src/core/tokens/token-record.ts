@@ -141,8 +141,8 @@ export const parseTimeKey = (
 }
 
 /**
- * Returns whether a token may be used from an address. A root token without expiry is valid everywhere, which prevents a
- * lockout.
+ * Returns whether a token may be used from an address. A root token without expiry is valid everywhere, which prevents
+ * a lockout.
  */
 export const isAddressAllowed = (
   { boundCidrs, isRoot, expiresAtMs }: Pick<TokenEntry, 'boundCidrs' | 'isRoot' | 'expiresAtMs'>,

@@ -10,8 +10,8 @@ const REVOCATIONS_AT_ONCE = 64
 
 /**
  * Revokes a token, its children, and their cubbyholes and leases. The first durable step marks the root of the tree as
- * expired. This invalidates the whole tree at once, since a token without a live parent is invalid. The next steps remove
- * the records, children before parents. A crash in between leaves a marked token, which the sweep removes.
+ * expired. This invalidates the whole tree at once, since a token without a live parent is invalid. The next steps
+ * remove the records, children before parents. A crash in between leaves a marked token, which the sweep removes.
  */
 export class TokenRevocation {
   readonly #table: TokenTable
@@ -75,7 +75,8 @@ export class TokenRevocation {
   }
 
   /**
-   * Marks a token as expired. An expiry of 0 has passed on every clock, even if the clock is set back or is another server's.
+   * Marks a token as expired. An expiry of 0 has passed on every clock, even if the clock is set back or is another
+   * server's.
    */
   #mark(storageId: string): Promise<void> {
     return this.#change(storageId, (record) => ({ ...record, expiresAtMs: 0, sweepAtMs: 0 }))
@@ -116,8 +117,8 @@ export class TokenRevocation {
   }
 
   /**
-   * Removes records and cubbyholes in one transaction. A second transaction removes data that was added to a cubbyhole in
-   * the meantime.
+   * Removes records and cubbyholes in one transaction. A second transaction removes data that was added to a cubbyhole
+   * in the meantime.
    */
   async #removeAll(storageIds: readonly string[], parent?: string): Promise<void> {
     const inCubbyholes = (): Promise<string[][]> =>

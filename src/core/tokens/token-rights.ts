@@ -16,8 +16,8 @@ interface UncountedRightsOptions {
 const CREDENTIAL = 'dr_operation_token'
 
 /**
- * The access rules of a token on a DR secondary, which counts no uses of tokens. Requests to a DR secondary concern the whole
- * cluster, so only tokens of the root namespace have access. All restrictions of the token apply:
+ * The access rules of a token on a DR secondary, which counts no uses of tokens. Requests to a DR secondary concern the
+ * whole cluster, so only tokens of the root namespace have access. All restrictions of the token apply:
  *
  * - the expiry of the token and of its parents
  * - its CIDR bindings

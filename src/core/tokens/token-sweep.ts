@@ -19,8 +19,8 @@ interface TokenSweepOptions {
 }
 
 /**
- * Removes expired tokens, oldest first, using the expiry index in the database. Memory use is independent of the number of
- * tokens, and startup reads nothing.
+ * Removes expired tokens, oldest first, using the expiry index in the database. Memory use is independent of the number
+ * of tokens, and startup reads nothing.
  */
 export class TokenSweep {
   readonly #options: TokenSweepOptions

@@ -30,8 +30,8 @@ const ROW = Buffer.from('1')
  * - a row by expiry, if it expires; this row also contains the path
  *
  * The storage ID is derived from the accessor. An indexed token has two more rows instead: one maps its accessor to the
- * storage ID, and one contains its path. All keys of a token change in one transaction. The table does not decide whether a
- * token is live.
+ * storage ID, and one contains its path. All keys of a token change in one transaction. The table does not decide
+ * whether a token is live.
  */
 export class TokenTable {
   readonly storage: Storage
@@ -202,9 +202,9 @@ const indexedLeaseKey = (record: StoredToken, storageId: string): string =>
   TOKEN_KEYS.leases(record.namespaceId) + leaseIdOf(record, storageId)
 
 /**
- * Derives the names of a token with the cluster's salt: the accessor from the ID, and the storage ID from the accessor. ID
- * and accessor thus lead to the same record, and neither step can be reversed. The two steps use different keys, so that no
- * presented ID can produce the storage ID of an accessor.
+ * Derives the names of a token with the cluster's salt: the accessor from the ID, and the storage ID from the accessor.
+ * ID and accessor thus lead to the same record, and neither step can be reversed. The two steps use different keys, so
+ * that no presented ID can produce the storage ID of an accessor.
  */
 class TokenNames {
   readonly salt: Buffer
@@ -226,8 +226,8 @@ class TokenNames {
   }
 
   /**
-   * Returns the storage ID of a token with a custom ID, or of a token from an earlier version. The accessor of such a token
-   * is random and has an index row.
+   * Returns the storage ID of a token with a custom ID, or of a token from an earlier version. The accessor of such a
+   * token is random and has an index row.
    */
   indexedStorageIdOf(id: string): string {
     return `h${hmacSha256Hex(this.salt, id)}`

@@ -22,9 +22,9 @@ export type { TokenEntry } from './token-record.js'
 const LAST_USE_GRACE_MS = 120_000
 
 /**
- * The tokens of this cluster: create, find, count uses, renew, revoke. A token is valid if its record exists, it has not
- * expired, its namespace and issuing mount exist, and the same holds for all its ancestors. Writes are durable when the
- * promise resolves.
+ * The tokens of this cluster: create, find, count uses, renew, revoke. A token is valid if its record exists, it has
+ * not expired, its namespace and issuing mount exist, and the same holds for all its ancestors. Writes are durable when
+ * the promise resolves.
  */
 export class TokenStore {
   readonly #options: TokenStoreOptions
@@ -124,8 +124,8 @@ export class TokenStore {
   }
 
   /**
-   * Issues the token of a login, and finds or creates its entity if it has an alias. Throws LogicalError 400 for an invalid
-   * login, and `read-only` if the entity is new and replicated data is not writable.
+   * Issues the token of a login, and finds or creates its entity if it has an alias. Rejects with LogicalError 400 for
+   * an invalid login, and `read-only` if the entity is new and replicated data is not writable.
    */
   async issueLogin(facts: LoginFacts): Promise<IssuedToken> {
     // Invalid logins are rejected before anything is created.
@@ -134,7 +134,10 @@ export class TokenStore {
     return this.#maker.issue(known, facts.mount.view)
   }
 
-  /** Returns the entity ID of a login; empty without an alias. Local mounts have no entities, since these are replicated. */
+  /**
+   * Returns the entity ID of a login; empty without an alias. Local mounts have no entities, since these are
+   * replicated.
+   */
   async loginEntityId({ login, mount, namespace }: Omit<LoginFacts, 'path' | 'entityId'>): Promise<string> {
     if (!login.alias || mount.view.isLocal) return ''
     const { name, metadata } = login.alias
@@ -154,7 +157,8 @@ export class TokenStore {
   }
 
   /**
-   * Creates a token that auth/token has authorized. Throws LogicalError 400 if a token with the requested ID exists.
+   * Creates a token that auth/token has authorized. Rejects with LogicalError 400 if a token with the requested ID
+   * exists.
    */
   create(request: TokenRequest): Promise<IssuedToken> {
     return this.#maker.issue(request, this.#options.leaseTtls(request.namespace.id, request.path))
@@ -169,7 +173,10 @@ export class TokenStore {
     return { id, accessor }
   }
 
-  /** Issues a single-use token that can only be unwrapped. `records` are stored in its cubbyhole in the same transaction. */
+  /**
+   * Issues a single-use token that can only be unwrapped. `records` are stored in its cubbyhole in the same
+   * transaction.
+   */
   async issueWrapping(options: {
     /** A custom ID, for callers with another representation of the token. */
     readonly id?: string | undefined
@@ -185,8 +192,8 @@ export class TokenStore {
   }
 
   /**
-   * Renews a token. Throws LogicalError 400 if the token cannot be renewed or no longer exists. The response contains
-   * `presented` as the token.
+   * Renews a token. Rejects with LogicalError 400 if the token cannot be renewed or no longer exists. The response
+   * contains `presented` as the token.
    */
   async renew(entry: TokenEntry, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken> {
     checkRenewable(entry)
@@ -225,7 +232,9 @@ export class TokenStore {
     await this.#revocation.revokeLeases(namespaceId, below)
   }
 
-  /** Removes tokens below `prefix` that have expired, or whose mount or namespace no longer exists. Live tokens stay. */
+  /**
+   * Removes tokens below `prefix` that have expired, or whose mount or namespace no longer exists. Live tokens stay.
+   */
   async removeStray(namespaceId: string, prefix: string): Promise<void> {
     const isStray = (storageId: string) => this.findStored(storageId) === undefined
     await this.#revocation.revokeLeases(namespaceId, prefix, isStray)

@@ -32,7 +32,9 @@ const POLICY = 'response-wrapping'
 const READ_WARNING =
   "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap to unwrap responses, as it provides additional security checks and other benefits."
 
-/** Returns a wrapped response as text, which older clients read from the token's cubbyhole; undefined for other tokens. */
+/**
+ * Returns a wrapped response as text, which older clients read from the token's cubbyhole; undefined for other tokens.
+ */
 export const presentWrapped = (token: TokenView | undefined, path: string, value: Buffer): Response | undefined => {
   if (path !== RECORD || !token?.policies.includes(POLICY)) return undefined
   const { body } = JSON.parse(value.toString('utf8')) as WrappedRecord

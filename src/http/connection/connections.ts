@@ -67,8 +67,8 @@ export class Connections {
 }
 
 /**
- * Closes connections whose PROXY protocol header and TLS handshake do not complete in time. Node's own timeout restarts with
- * every byte, and leaves the underlying connection open.
+ * Closes connections whose PROXY protocol header and TLS handshake do not complete in time. Node's own timeout restarts
+ * with every byte, and leaves the underlying connection open.
  */
 export class Handshakes {
   readonly #clock: Clock

@@ -15,8 +15,8 @@ interface ByteBudgetOptions {
 }
 
 /**
- * A memory budget in bytes. Reservations are admitted in FIFO order, so that small reservations cannot starve a large one. A
- * reservation that exceeds the whole budget is admitted while there is no other reservation.
+ * A memory budget in bytes. Reservations are admitted in FIFO order, so that small reservations cannot starve a large
+ * one. A reservation that exceeds the whole budget is admitted while there is no other reservation.
  */
 export class ByteBudget {
   readonly #options: ByteBudgetOptions

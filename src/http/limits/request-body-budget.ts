@@ -42,8 +42,8 @@ type RequestBodyLimits = Readonly<Record<keyof typeof DEFAULTS, number>>
 /**
  * The memory budget for request bodies of one server, shared by all its listeners.
  *
- * - Bodies of unauthenticated callers never wait. If there are too many, the oldest body is evicted, since normal clients
- *   complete a body quickly.
+ * - Bodies of unauthenticated callers never wait. If there are too many, the oldest body is evicted, since normal
+ *   clients complete a body quickly.
  * - A large body of an authenticated caller is not read until all of it fits into the budget. While any body waits, the
  *   bodies being read must arrive at a minimum rate after a grace period. A slower body is evicted.
  */

@@ -42,7 +42,7 @@ export interface Received<Head extends MessageHead = Message> {
   readonly namespaceHeader: string | undefined
   /** As in `Request`. */
   readonly withheld?: readonly Withheld[] | undefined
-  /** Copied to the request of this message, because the body may have waited already. */
+  /** Copied to the request, whose maximum wait includes the time that the body has waited for cluster changes. */
   waitEndMs?: number | undefined
 }
 

@@ -31,8 +31,8 @@ export const parseAddresses = (given: readonly string[]): Map<string, string> =>
 }
 
 /**
- * Groups server names by cluster, with the nodes in order. Throws LabError `usage` if a cluster has only one node, or if it
- * has nodes and also a server with the name of the cluster.
+ * Groups server names by cluster, with the nodes in order. Throws LabError `usage` if a cluster has only one node, or
+ * if it has nodes and also a server with the name of the cluster.
  */
 export const groupServers = (names: Iterable<string>): Map<string, readonly string[]> => {
   const groups = new Map<string, string[]>()
@@ -73,8 +73,8 @@ interface AttachOptions {
 const TIMEOUT_MS = 3000
 
 /**
- * Registers externally managed servers as a lab. Sends only read requests to the servers, and warns about servers that do not
- * respond. Rejects with LabError `conflict` if a lab of this name exists.
+ * Registers externally managed servers as a lab. Sends only read requests to the servers, and warns about servers that
+ * do not respond. Rejects with LabError `conflict` if a lab of this name exists.
  */
 export const attachLab = async (options: AttachOptions, host: LabHost): Promise<AttachedLab> => {
   const { name, topology = 'attached', keeper } = options
@@ -108,7 +108,10 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
   }
 }
 
-/** Throws LabError `conflict` if a lab of this name exists. Commands with long preparations call this before `attachLab`. */
+/**
+ * Throws LabError `conflict` if a lab of this name exists. Commands with long preparations call this before
+ * `attachLab`.
+ */
 export const refuseWhenThere = (name: string): void => {
   const lab = findLab(name)
   if (!lab || lab.state === 'failed') return
@@ -128,8 +131,8 @@ const withAuthority = <C extends ClusterAccess>(cluster: C, caFile: string | und
   caFile !== undefined && cluster.apiAddress.startsWith('https:') ? { ...cluster, caFile } : cluster
 
 /**
- * Returns the clusters of the servers at these addresses, with their keys. Throws LabError `usage` if there are no addresses,
- * or if a cluster of the keys file has no address, for example because of a misspelled name.
+ * Returns the clusters of the servers at these addresses, with their keys. Throws LabError `usage` if there are no
+ * addresses, or if a cluster of the keys file has no address, for example because of a misspelled name.
  */
 export const clustersAt = (
   addresses: ReadonlyMap<string, string>,

@@ -31,9 +31,9 @@ interface Wiring {
 const linkName = ({ kind, primary, secondary }: Link): string => `${kind} ${primary} ${secondary}`
 
 /**
- * Wires a topology from running servers: initializes and unseals each server, and joins the clusters. `addresses`: by the
- * name of the server, `A`, or `A1` and so on for nodes. Nodes join each other through their configuration. If `known` shows
- * an earlier run, unseals the servers that it has initialized, and completes the remaining steps.
+ * Wires a topology from running servers: initializes and unseals each server, and joins the clusters. `addresses`: by
+ * the name of the server, `A`, or `A1` and so on for nodes. Nodes join each other through their configuration. If
+ * `known` shows an earlier run, unseals the servers that it has initialized, and completes the remaining steps.
  */
 export const wireClusters = async (
   topology: Topology,
@@ -120,7 +120,9 @@ const reopen = (cluster: ClusterAccess, wired: WiredClusters): Promise<void> =>
     describeOpen(cluster),
   )
 
-/** Waits until a new link is replicated. Returns false if its clusters have other roles, for example after a failover. */
+/**
+ * Waits until a new link is replicated. Returns false if its clusters have other roles, for example after a failover.
+ */
 const follows = async (
   link: Link,
   clusters: ReadonlyMap<string, AttachedCluster>,

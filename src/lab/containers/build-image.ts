@@ -34,7 +34,10 @@ export const writeImageContext = (directory: string): void => {
 }
 
 interface ImageOptions {
-  /** An image with Node, npm and a shell, or `machine`. Default: the official image of Node, or `machine` if the pull fails. */
+  /**
+   * An image with Node, npm and a shell, or `machine`. Default: the official image of Node, or `machine` if the pull
+   * fails.
+   */
   readonly base: string | undefined
   /** The name of the new image. */
   readonly tag: string
@@ -91,7 +94,7 @@ const chooseBase = async (wanted: string | undefined): Promise<string> => {
         cause: error,
       })
     }
-    note(`cannot pull ${base}: the image will contain the Node of this machine`)
+    note(`cannot pull ${base}: the image will contain the Node.js of this machine`)
     return makeMachineBase()
   }
 }

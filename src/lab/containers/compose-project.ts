@@ -52,8 +52,8 @@ interface Published {
 const COMPOSE = 'com.docker.compose'
 
 /**
- * Finds the containers of the compose file in a directory, including stopped containers. The cluster name is the label of the
- * container, or else the name of its service.
+ * Finds the containers of the compose file in a directory, including stopped containers. The cluster name is the label
+ * of the container, or else the name of its service.
  */
 export const findComposeProject = async (directory: string, project?: string): Promise<ComposeProject> => {
   const containers = chooseProject(await inspectAll(resolveDirectory(directory)), directory, project)
@@ -129,8 +129,8 @@ const serverOf = (one: Container): string | undefined => {
 }
 
 /**
- * Returns the address (`host:port`) at which a port of a container is published. For a stopped container, reads the configured
- * address. Undefined if the port is not published, or if Docker chooses the address at each start.
+ * Returns the address (`host:port`) at which a port of a container is published. For a stopped container, reads the
+ * configured address. Undefined if the port is not published, or if Docker chooses the address at each start.
  */
 const publishedAt = ({ NetworkSettings, HostConfig }: Container, port: number): string | undefined => {
   const all = [NetworkSettings.Ports, HostConfig.PortBindings].flatMap((ports) => ports?.[`${port}/tcp`] ?? [])
@@ -167,8 +167,8 @@ const copyKeys = async (container: string): Promise<KnownKeys | undefined> => {
 const FILE_BYTES_MAX = 1 << 20
 
 /**
- * Reads a file of a running or stopped container. Undefined if there is no regular file of this name. Does not follow symbolic
- * links in the container, and writes no file on this machine.
+ * Reads a file of a running or stopped container. Undefined if there is no regular file of this name. Does not follow
+ * symbolic links in the container, and writes no file on this machine.
  */
 const copyText = async (container: string, file: string): Promise<string | undefined> => {
   try {

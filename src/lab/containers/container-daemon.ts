@@ -25,7 +25,10 @@ const serversWithClusters = (topology: Topology) =>
 /** The host of a server in the network, which is also the name of its container or service. */
 export const containerHostOf = (server: string): string => server.toLowerCase()
 
-/** Plans the proxies between the servers. The result depends only on the topology, so each container computes the same plan. */
+/**
+ * Plans the proxies between the servers. The result depends only on the topology, so each container computes the same
+ * plan.
+ */
 const planProxies = (topology: Topology): Route[] => {
   const servers = serversWithClusters(topology)
   const reaches = servers.map(

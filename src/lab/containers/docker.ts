@@ -43,7 +43,9 @@ export const hasImage = (name: string): Promise<boolean> => succeeds('image', 'i
 
 type Compose = readonly [program: string, ...args: string[]]
 
-/** Resolves to the command of Docker Compose: the plugin of Docker, or a separate program. Undefined if there is none. */
+/**
+ * Resolves to the command of Docker Compose: the plugin of Docker, or a separate program. Undefined if there is none.
+ */
 export const findCompose = async (): Promise<Compose | undefined> => {
   if (await succeeds('compose', 'version')) return ['docker', 'compose']
   const hasProgram = findProgram('docker-compose', directoriesOf(process.env.PATH ?? '')) !== undefined

@@ -45,8 +45,9 @@ const FILES = {
 }
 
 /**
- * Makes a base image with the Node, npm and tools of this machine, for machines that cannot pull an image. Linux only. Resolves
- * to the name of the image, which depends on the versions of Node and of this package. Reuses an existing image of this name.
+ * Makes a base image with the Node, npm and tools of this machine, for machines that cannot pull an image. Linux only.
+ * Resolves to the name of the image, which depends on the versions of Node and of this package. Reuses an existing
+ * image of this name.
  */
 export const makeMachineBase = async (): Promise<string> => {
   if (process.platform !== 'linux')

@@ -20,7 +20,10 @@ export type FaultRequest = LinkFaultRequest | ServerFaultRequest
 interface FaultOptions {
   /** Duration after which the fault is removed automatically, in milliseconds. */
   readonly forMs?: number | undefined
-  /** Hides the fault from lists and events, for exercises in which learners search for it. Such a fault is healed as others. */
+  /**
+   * Hides the fault from lists and events, for exercises in which learners search for it. Such a fault is healed like
+   * any other.
+   */
   readonly isHidden?: boolean | undefined
 }
 
@@ -90,7 +93,10 @@ export const affectsDirection = (
   return isTraffic(first, second) || (!isOneWay && isTraffic(second, first))
 }
 
-/** Combines the faults of a direction. Of two faults with the same name, the newer applies. `partition` overrides `hold`. */
+/**
+ * Combines the faults of a direction. Of two faults with the same name, the newer applies. `partition` overrides
+ * `hold`.
+ */
 export const directionState = (
   active: readonly ActiveFault[],
   proxy: ProxyEnds,
@@ -125,7 +131,9 @@ export const describeTarget = (active: ActiveFault): string => {
 export const describeFault = (active: ActiveFault): string =>
   isOfLink(active) ? describeLinkFault(active.fault) : describeServerFault(active.fault)
 
-/** Finds the faults of links between two ends. Each end is a list: the name of the cluster and the names of its nodes. */
+/**
+ * Finds the faults of links between two ends. Each end is a list: the name of the cluster and the names of its nodes.
+ */
 export const findBetween = (
   active: readonly ActiveFault[],
   first: readonly string[],
@@ -186,7 +194,9 @@ const OPTIONS = mapWith({ forMs: range(0, LONG_MS_MAX), isHidden: BOOLEAN })
 
 type Given = Readonly<Record<string, unknown>>
 
-/** Validates a request to set a fault, and returns its known properties. Throws LabError `usage` with the first problem. */
+/**
+ * Validates a request to set a fault, and returns its known properties. Throws LabError `usage` with the first problem.
+ */
 export const parseFaultRequest = (value: unknown): FaultRequest => {
   if (!isRecord(value) || !isRecord(value.fault))
     throw new LabError(

@@ -24,10 +24,14 @@ export class LabDaemonClient {
   readonly #url: string
   /** Returns the error if the daemon does not respond. */
   readonly #unanswered: (error: unknown) => LabError
-  /** A daemon in a container accepts only the host `localhost`, but its address on this machine may have another host. */
+  /**
+   * A daemon in a container accepts only the host `localhost`, but its address on this machine may have another host.
+   */
   readonly #to: Pick<HttpCall, 'socketPath' | 'headers'>
 
-  /** `socket`: the path of a socket file, or the `http:` URL of a daemon in a container. `lab`: its name, for messages. */
+  /**
+   * `socket`: the path of a socket file, or the `http:` URL of a daemon in a container. `lab`: its name, for messages.
+   */
   constructor(socket: string, lab?: string) {
     const isUrl = isInContainer(socket)
     this.#url = isUrl ? socket : ROOT
@@ -55,8 +59,8 @@ export class LabDaemonClient {
   }
 
   /**
-   * Enables the Toxiproxy API on this port (0: any free port), or disables the API (null). Resolves to the port. Rejects with
-   * LabError `conflict` if the port is in use.
+   * Enables the Toxiproxy API on this port (0: any free port), or disables the API (null). Resolves to the port.
+   * Rejects with LabError `conflict` if the port is in use.
    */
   async setToxiproxyPort(port: number | null): Promise<number | null> {
     return ((await this.#send('POST', '/toxiproxy', { port })) as { port: number | null }).port
@@ -82,8 +86,8 @@ export class LabDaemonClient {
   }
 
   /**
-   * Calls `onEvent` for each event with an ID greater than `after`, including new events. Resolves when `signal` is aborted
-   * or the lab daemon closes the stream. Rejects with LabError `conflict` if the daemon does not respond.
+   * Calls `onEvent` for each event with an ID greater than `after`, including new events. Resolves when `signal` is
+   * aborted or the lab daemon closes the stream. Rejects with LabError `conflict` if the daemon does not respond.
    */
   async follow(after: number, onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
     const call = { method: 'GET', url: `${this.#url}/events?after=${after}&follow=1`, ...this.#to }
@@ -162,8 +166,8 @@ interface FollowOptions {
 const RETRY_MS = 250
 
 /**
- * Calls `onEvent` for each event with an ID greater than `after`, until `signal` is aborted or the lab is removed. Reconnects
- * if the lab daemon has exited or has disconnected a slow reader.
+ * Calls `onEvent` for each event with an ID greater than `after`, until `signal` is aborted or the lab is removed.
+ * Reconnects if the lab daemon has exited or has disconnected a slow reader.
  */
 export const followEvents = async (lab: DaemonLab, after: number, options: FollowOptions): Promise<void> => {
   const { clock, signal, onEvent, onLost } = options

@@ -65,7 +65,9 @@ export class LabDaemon {
     this.#routes = [...this.#routes, { name, isExtra: true, from: '', to: '', address, port: link.port, link }]
   }
 
-  /** Removes the faults of an added proxy, and closes the proxy. Rejects with LabError `usage` for a proxy of the lab. */
+  /**
+   * Removes the faults of an added proxy, and closes the proxy. Rejects with LabError `usage` for a proxy of the lab.
+   */
   async removeProxy(name: string): Promise<void> {
     const found = this.#routes.find((route) => route.isExtra && route.name === name)
     if (!found) throw new LabError('usage', `the proxy ${name} belongs to the lab and cannot be deleted`)
@@ -88,7 +90,9 @@ export class LabDaemon {
     return this.#active.filter((one): one is ActiveServerFault => !isOfLink(one) && one.cluster === cluster)
   }
 
-  /** Sets a fault. Rejects with LabError `usage` if the link or cluster does not exist, or with the error of the server. */
+  /**
+   * Sets a fault. Rejects with LabError `usage` if the link or cluster does not exist, or with the error of the server.
+   */
   async set(request: FaultRequest): Promise<ActiveFault> {
     if (this.#active.length >= FAULTS_MAX)
       throw new LabError('conflict', `the lab has the maximum of ${FAULTS_MAX} faults; remove some faults first`)
@@ -118,16 +122,16 @@ export class LabDaemon {
   }
 
   /**
-   * Removes these faults, or all, and resolves to them. If the server of a fault does not respond, keeps this fault, removes
-   * all others, and rejects.
+   * Removes these faults, or all, and resolves to them. If the server of a fault does not respond, keeps this fault,
+   * removes all others, and rejects.
    */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
     return this.#end(ids, 'fault-healed')
   }
 
   /**
-   * Sets the faults of a restarted server again, because a restart clears them. If the server may have unknown faults, clears
-   * them first. Retries a failed attempt later.
+   * Sets the faults of a restarted server again, because a restart clears them. If the server may have unknown faults,
+   * clears them first. Retries a failed attempt later.
    */
   restoreFaults(cluster: string): Promise<void> {
     if (this.#faultsOn(cluster).length === 0 && !this.#servers.inDoubt.has(cluster)) return Promise.resolve()

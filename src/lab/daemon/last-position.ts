@@ -6,8 +6,9 @@ export const takesDown = (verb: unknown): boolean => ['stop', 'crash', 'pause', 
 
 /**
  * Returns the position of a DR primary when a command took it down. Undefined if the cluster was not a DR primary, if a
- * later command started it or restored the lab, or if the lab daemon saw it serve again: a start that was interrupted has
- * no event of its own. Events have the positions, so they are available as long as the lab daemon keeps its events.
+ * later command started it or restored the lab, or if the lab daemon saw it serve again: a start that was interrupted
+ * has no event of its own. The positions are stored in events, so they are available as long as the lab daemon keeps
+ * these events.
  */
 export const findLastPosition = (events: readonly LabEvent[], cluster: string): LastPosition | undefined => {
   const own = events.filter((event) => (event.cluster ?? cluster) === cluster)
@@ -25,8 +26,8 @@ export const findLastPosition = (events: readonly LabEvent[], cluster: string): 
 }
 
 /**
- * Returns `findLastPosition` of the cluster that a command took down last, among the primaries of a replication set. `set`: the
- * ID of the set.
+ * Returns `findLastPosition` of the cluster that a command took down last, among the primaries of a replication set.
+ * `set`: the ID of the set.
  */
 export const findLastPositionOf = (events: readonly LabEvent[], set: string): LastPosition | undefined => {
   const last = events.findLast(({ details }) => parsePosition(details.position)?.set === set)

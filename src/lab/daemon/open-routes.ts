@@ -44,7 +44,9 @@ const openRoute = async (route: Route, around: Surroundings): Promise<OpenRoute>
   return { ...route, port: link.port, link }
 }
 
-/** Returns the address of the active node. If no active node is known, uses the first node, which redirects or forwards. */
+/**
+ * Returns the address of the active node. If no active node is known, uses the first node, which redirects or forwards.
+ */
 const activeOf = (behind: readonly NodeProxy[], isActive: (node: string) => boolean) => ({
   host: '127.0.0.1',
   get port() {

@@ -32,7 +32,9 @@ export type HostedVerb = (typeof HOSTED_VERBS)[number]
 
 /** The servers of an in-process lab, as its daemon controls them. */
 export interface ServerHost {
-  /** Runs an action on a server. Does nothing if the server is already in this state. Rejects with LabError on failure. */
+  /**
+   * Runs an action on a server. Does nothing if the server is already in this state. Rejects with LabError on failure.
+   */
   work(name: string, verb: HostedVerb): Promise<void>
 }
 
@@ -110,7 +112,10 @@ const json = (status: number, value: unknown): Reply => ({ status, text: JSON.st
 const ok = (value: unknown): Reply => json(200, value)
 const refusal = (status: number, text: string): Reply => json(status, { errors: [text] })
 
-/** The control API of the lab daemon: HTTP with JSON bodies, on a socket file that only its owner can open, or on a port. */
+/**
+ * The control API of the lab daemon: HTTP with JSON bodies, on a socket file that only its owner can open, or on a
+ * port.
+ */
 const serveControl = async (
   controlled: Controlled,
   socket: LabDaemonConfig['socket'],
@@ -156,8 +161,8 @@ const routesOf = ({ daemon, log, toxiproxy, servers }: Controlled, streams: Even
     return healed.length === 0 ? refusal(404, `there is no fault ${id}`) : ok({ healed })
   },
   /**
-   * Lists the events in memory; `after=<id>` limits them to later events. With `follow`, also streams new events, one per
-   * line.
+   * Lists the events in memory; `after=<id>` limits them to later events. With `follow`, also streams new events, one
+   * per line.
    */
   'GET /events': ({ query, response }) => {
     const after = Number(query.get('after') ?? 0)

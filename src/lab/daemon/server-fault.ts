@@ -76,7 +76,10 @@ export const isOneShot = (fault: ServerFault): boolean => actionsOf(fault).end =
 
 export const describeServerFault = (fault: ServerFault): string => actionsOf(fault).describe(fault)
 
-/** Returns the setting of the server that a fault changes. Of two faults that change the same setting, the newer applies. */
+/**
+ * Returns the setting of the server that a fault changes. Of two faults that change the same setting, the newer
+ * applies.
+ */
 export const settingOf = (fault: ServerFault): string =>
   fault.name === 'hold-state' ? `${fault.name} ${fault.state} ${fault.kind ?? ''}` : fault.name
 
@@ -93,8 +96,9 @@ interface ServerFaultsOptions {
 }
 
 /**
- * Sets and removes faults of servers, with one request at a time per server. A request without a response may still take
- * effect, for example after a suspended process resumes. Such a server is in doubt until all its faults are cleared.
+ * Sets and removes faults of servers, with one request at a time per server. A request without a response may still
+ * take effect, for example after a suspended process resumes. Such a server is in doubt until all its faults are
+ * cleared.
  */
 export class ServerFaults {
   readonly #clusters: () => readonly WatchedCluster[]
@@ -118,8 +122,8 @@ export class ServerFaults {
   }
 
   /**
-   * Runs work under the lock of a server, so that its faults and their record change together. Without the lock, a waiting
-   * request could set a healed fault again.
+   * Runs work under the lock of a server, so that its faults and their record change together. Without the lock, a
+   * waiting request could set a healed fault again.
    */
   async withLock<T>(cluster: string, work: (server: WatchedCluster) => Promise<T>): Promise<T> {
     const server = this.require(cluster)
@@ -131,7 +135,10 @@ export class ServerFaults {
     await Promise.all(this.#clusters().map(({ name }) => this.#locks.run(name, () => undefined)))
   }
 
-  /** Sets a fault, under the lock. Rejects with the error of the server, or with LabError `remote` if it does not respond. */
+  /**
+   * Sets a fault, under the lock. Rejects with the error of the server, or with LabError `remote` if it does not
+   * respond.
+   */
   async set(server: WatchedCluster, fault: ServerFault): Promise<void> {
     try {
       await send(server, actionsOf(fault).set(fault))
@@ -156,8 +163,8 @@ export class ServerFaults {
   }
 
   /**
-   * Removes all faults of the server, including unknown ones, under the lock. Resolves to their descriptions. Rejects if the
-   * server does not respond.
+   * Removes all faults of the server, including unknown ones, under the lock. Resolves to their descriptions. Rejects
+   * if the server does not respond.
    */
   async clear(server: WatchedCluster): Promise<readonly string[]> {
     const { json: faults } = await call(server, 'faults')

@@ -25,7 +25,10 @@ export class ToxiproxyError extends Error {
 
 export const badRequest = (text: string): ToxiproxyError => new ToxiproxyError(400, `bad request body: ${text}`)
 
-/** A toxic in the format of Toxiproxy 2. Times in milliseconds, except the slicer's delay in microseconds. Rates in kB/s. */
+/**
+ * A toxic in the format of Toxiproxy 2. Times in milliseconds, except the slicer's delay in microseconds. Rates in
+ * kB/s.
+ */
 export interface Toxic {
   readonly name: string
   readonly type: FaultName
@@ -37,7 +40,10 @@ export interface Toxic {
 const defaultsOf = (type: FaultName): Readonly<Record<string, number>> =>
   Object.fromEntries(LINK_FAULTS[type].fields.map(({ toxic }) => [toxic, 0]))
 
-/** Returns the toxic of a fault. Undefined if Toxiproxy has none. If no Toxiproxy client set the fault, its ID is the name. */
+/**
+ * Returns the toxic of a fault. Undefined if Toxiproxy has none. If no Toxiproxy client set the fault, its ID is the
+ * name.
+ */
 export const toToxic = ({ id, fault, at }: ActiveLinkFault, direction: Direction): Toxic | undefined => {
   const type = TOXIC_NAMES.find((name) => name === fault.name)
   if (!type) return undefined
@@ -86,8 +92,8 @@ export const toLinkFault = ({ type, attributes }: Toxic): LinkFault =>
 type LinkProxy = Pick<NamedProxy, 'name' | 'from' | 'to' | 'fromNode' | 'toNode'>
 
 /**
- * Formats the number of faults of each link as Prometheus metrics, without hidden faults. The label of a link is the pair of
- * its clusters or nodes. The label of a proxy that a client has added is the name of the proxy.
+ * Formats the number of faults of each link as Prometheus metrics, without hidden faults. The label of a link is the
+ * pair of its clusters or nodes. The label of a proxy that a client has added is the name of the proxy.
  */
 export const linkMetrics = (proxies: readonly LinkProxy[], active: readonly ActiveFault[]): string => {
   const faults = active.filter(isOfLink).filter(isShown)

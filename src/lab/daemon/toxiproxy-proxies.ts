@@ -202,7 +202,7 @@ export class Proxies {
   }
 }
 
-/** Whether Toxiproxy has an equivalent of the fault. It has none of partitions, held links and faults of servers. */
+/** Whether Toxiproxy has an equivalent of the fault. It has none for partitions, held links and server faults. */
 const isToxic = (active: ActiveFault): boolean =>
   isOfLink(active) && (active.fault.name === 'down' || toToxic(active, 'up') !== undefined)
 
@@ -221,7 +221,10 @@ const targetOf = (upstream: string): { host: string; port: number } => {
 
 const LOCAL_HOSTS: readonly string[] = ['', 'localhost', '127.0.0.1', '0.0.0.0', '[::]', '[::1]', '::']
 
-/** Returns the port of a `listen` address. 0: any free port. Rejects other hosts, because proxies listen on 127.0.0.1 only. */
+/**
+ * Returns the port of a `listen` address. 0: any free port. Rejects other hosts, because proxies listen on 127.0.0.1
+ * only.
+ */
 const portOf = (listen: string): number => {
   if (listen === '') return 0
   const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(listen) ?? []

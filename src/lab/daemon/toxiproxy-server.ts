@@ -58,7 +58,10 @@ export class ToxiproxyControl {
     return this.#server?.port ?? null
   }
 
-  /** Changes the port. Null disables the API. If the port is in use, changes nothing and rejects with LabError `conflict`. */
+  /**
+   * Changes the port. Null disables the API. If the port is in use, changes nothing and rejects with LabError
+   * `conflict`.
+   */
   async listenOn(port: number | null): Promise<void> {
     if (port !== null && port === this.port) return
     const next = port === null ? undefined : await serveJson(this.#service, { port, host: this.#host })
@@ -77,8 +80,9 @@ const refuse = (error: unknown): Reply => {
 const LOCAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/
 
 /**
- * Rejects requests from web pages. A page can reach this port directly, or through a DNS name of its own that resolves to
- * 127.0.0.1 (DNS rebinding). With DNS rebinding, a page can set most headers, but the browser sets `Host` to this name.
+ * Rejects requests from web pages. A page can reach this port directly, or through a DNS name of its own that resolves
+ * to 127.0.0.1 (DNS rebinding). With DNS rebinding, a page can set most headers, but the browser sets `Host` to this
+ * name.
  */
 export const requireNoPage = ({ headers }: http.IncomingMessage): void => {
   const { host = '', origin, 'user-agent': agent = '' } = headers

@@ -32,8 +32,8 @@ const SILENT_AFTER_MS = 1000
 const GIVEN_UP_AFTER_MS = 60_000
 
 /**
- * Checks each cluster independently, about once per second, and reports changes. Sends one request at a time, so a server that
- * resumes has only one request to respond to, and the daemon notices the resumption at once.
+ * Checks each cluster independently, about once per second, and reports changes. Sends one request at a time, so a
+ * server that resumes has only one request to respond to, and the daemon notices the resumption at once.
  */
 export class Watch {
   readonly #options: WatchOptions
@@ -130,8 +130,8 @@ interface ClusterRequest extends Pick<HttpCall, 'url' | 'headers' | 'timeoutMs' 
 }
 
 /**
- * Sends one request to a cluster without a Vault token. Does not use the API client, because the lab daemon runs as long as its
- * lab and should use little memory. Does not verify certificates: the port alone identifies a cluster.
+ * Sends one request to a cluster without a Vault token. Does not use the API client, because the lab daemon runs as
+ * long as its lab and should use little memory. Does not verify certificates: the port alone identifies a cluster.
  */
 export const ask = async ({ method, url, body, headers, timeoutMs, agent }: ClusterRequest): Promise<Answer> => {
   const isTls = url.startsWith('https:')

@@ -1,4 +1,6 @@
-/** The subset of JSON Schema that describes and validates lab files, and with `function` the arguments of the library. */
+/**
+ * The subset of JSON Schema that describes and validates lab files, and with `function` the arguments of the library.
+ */
 export interface Schema {
   readonly type?: SchemaType | readonly SchemaType[]
   readonly const?: string

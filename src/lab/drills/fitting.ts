@@ -35,7 +35,9 @@ export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'na
   requireLinks(drill, lab)
 }
 
-/** Throws before any change if the drill injects link faults but the links of the lab do not go through a lab daemon. */
+/**
+ * Throws before any change if the drill injects link faults but the links of the lab do not go through a lab daemon.
+ */
 const requireLinks = (drill: Drill, lab: Pick<LiveLab, 'name' | 'hasLinks'>): void => {
   const [faulty] = linkFaultsOf(drill)
   if (!faulty || lab.hasLinks) return

@@ -22,7 +22,7 @@ import { isVerb, rowOf, type Step } from './steps/steps.js'
 
 /**
  * A drill as its file defines it, after schema validation. For the meaning of each part, see `drill-schema.ts`. If
- * `runners` is empty, the drill runs in every environment.
+ * `runners` is empty, the drill runs on labs of every kind.
  */
 export interface Drill
   extends Required<Pick<DrillFile, 'name' | 'purpose' | 'topology' | 'runners' | 'settings' | 'shares' | 'threshold'>> {

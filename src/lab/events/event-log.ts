@@ -23,13 +23,19 @@ interface EventLogOptions {
   readonly clock: Clock
   /** Returns the clock skew that visible faults of a cluster cause, in milliseconds. */
   readonly skewMsOf?: (cluster: string) => number
-  /** Maximum size of the current file, in bytes. A file of this size becomes the older file, and replaces the previous one. */
+  /**
+   * Maximum size of the current file, in bytes. A file of this size becomes the older file, and replaces the previous
+   * one.
+   */
   readonly fileBytesMax?: number
 }
 
 const FILE_BYTES_MAX = 4 * 1024 * 1024
 
-/** Stores the events of a lab, with limits in memory and on disk, and sends them to listeners. IDs increase across restarts. */
+/**
+ * Stores the events of a lab, with limits in memory and on disk, and sends them to listeners. IDs increase across
+ * restarts.
+ */
 export class EventLog {
   readonly #options: EventLogOptions
   readonly #listeners = new Set<(event: LoggedEvent) => void>()
@@ -104,7 +110,9 @@ export class EventLog {
 
 const STREAMS_MAX = 32
 
-/** Number of unsent bytes at which a slow reader is disconnected. The reader reconnects with the ID of its last event. */
+/**
+ * Number of unsent bytes at which a slow reader is disconnected. The reader reconnects with the ID of its last event.
+ */
 const BEHIND_BYTES_MAX = 1024 * 1024
 
 /** Sends each event to the connected readers immediately, as one line of JSON. */
@@ -116,7 +124,9 @@ export class EventStreams {
     this.#log = log
   }
 
-  /** Sends the events in memory with a higher ID than `after`, then new events. Throws LabError `conflict` at the limit. */
+  /**
+   * Sends the events in memory with a higher ID than `after`, then new events. Throws LabError `conflict` at the limit.
+   */
   add(response: http.ServerResponse, after: number): void {
     if (this.#open.size >= STREAMS_MAX)
       throw new LabError('conflict', `the maximum of ${STREAMS_MAX} readers of events is reached`)

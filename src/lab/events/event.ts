@@ -6,7 +6,10 @@ const EVENT_KINDS = [
   'lab-down',
   /** The lab daemon has started. Changes since the previous event of the lab were not recorded. */
   'keeper-started',
-  /** A command that changes the lab. Details: `verb` and its arguments, and `position` of a DR primary that it takes down. */
+  /**
+   * A command that changes the lab. Details: `verb` and its arguments, and `position` of a DR primary that it takes
+   * down.
+   */
   'command',
   /** A write request to a cluster. `command` is the equivalent shell command without secrets. */
   'call',
@@ -87,7 +90,9 @@ export interface LabEvent extends EventDraft {
   readonly lab: string
 }
 
-/** Returns the time of an event, and the time on the clock of the cluster if it is shifted. Parameters in milliseconds. */
+/**
+ * Returns the time of an event, and the time on the clock of the cluster if it is shifted. Parameters in milliseconds.
+ */
 export const timesOf = (nowMs: number, skewMs: number): Pick<LabEvent, 'time' | 'virtualTime'> => {
   const at = (ms: number) => new Date(ms).toISOString()
   return skewMs === 0 ? { time: at(nowMs) } : { time: at(nowMs), virtualTime: at(nowMs + skewMs) }

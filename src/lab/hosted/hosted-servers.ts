@@ -16,13 +16,15 @@ import { Links } from '../links/links.js'
 import { ServerHandle } from '../runner/server-handle.js'
 
 /**
- * One server of a lab whose servers share a process. Like a server in a separate process, it reads a configuration file and
- * stores its data on disk.
+ * One server of a lab whose servers share a process. Like a server in a separate process, it reads a configuration file
+ * and stores its data on disk.
  */
 class HostedServer extends ServerHandle {
   readonly #files: HostedFiles
   readonly #random: Random
-  /** A random source for requests, so that polling by the lab daemon does not change the keys that the seed determines. */
+  /**
+   * A random source for requests, so that polling by the lab daemon does not change the keys that the seed determines.
+   */
   readonly #requestRandom = createSystemRandom()
   #storage: ServerStorage | undefined
 

@@ -124,10 +124,10 @@ export class LabCluster implements ClusterAccess {
   }
 
   /**
-   * Sends requests with the valid root token of the cluster, also after joins, promotions and failovers. If the server rejects
-   * the token, tries the tokens of the other clusters, then generates a token from the key shares. On a DR secondary, sends no
-   * token. Uses the node that is active at the time of the request. Throws LabError: `usage` while the cluster is stopped,
-   * `interrupted` after the lab is closed.
+   * Sends requests with the valid root token of the cluster, also after joins, promotions and failovers. If the server
+   * rejects the token, tries the tokens of the other clusters, then generates a token from the key shares. On a DR
+   * secondary, sends no token. Uses the node that is active at the time of the request. Throws LabError: `usage` while
+   * the cluster is stopped, `interrupted` after the lab is closed.
    *
    * @example
    * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
@@ -171,9 +171,9 @@ export class LabCluster implements ClusterAccess {
   }
 
   /**
-   * Starts all nodes with their data, and unseals them with keys of the lab: the cluster's own keys or, after a join, the
-   * keys of its primary. Resolves when one node is active. Does nothing if the cluster runs. Rejects with the error of the
-   * server if no key is valid.
+   * Starts all nodes with their data, and unseals them with keys of the lab: the cluster's own keys or, after a join,
+   * the keys of its primary. Resolves when one node is active. Does nothing if the cluster runs. Rejects with the error
+   * of the server if no key is valid.
    */
   async start(): Promise<LabCluster> {
     await Promise.all(this.nodes.map((node) => node.launch()))

@@ -82,7 +82,10 @@ export class LabNode {
     return this.#options.server.clusterAddress
   }
 
-  /** Sends requests to this node with the valid root token of its cluster. Throws LabError as the client of a cluster does. */
+  /**
+   * Sends requests to this node with the valid root token of its cluster. Throws LabError as the client of a cluster
+   * does.
+   */
   get client(): ApiClient {
     requireClient(this.name, this.isRunning, this.#options.closing, 'start()')
     this.#client ??= this.anonymous.with({ tokens: this.#options.keys.tokensOf(this.#options.cluster) })
@@ -101,7 +104,9 @@ export class LabNode {
     return askNode({ name, apiAddress }, isRunning ? this.anonymous : undefined)
   }
 
-  /** Starts and unseals the node. Does nothing if it runs. Rejects with the error of the server if no key unseals it. */
+  /**
+   * Starts and unseals the node. Does nothing if it runs. Rejects with the error of the server if no key unseals it.
+   */
   async start(): Promise<void> {
     await this.launch()
     await this.unseal()
@@ -129,7 +134,9 @@ export class LabNode {
     await this.client.write('sys/seal')
   }
 
-  /** Unseals a sealed, initialized node with keys of the lab. Rejects with the error of the server if no key unseals it. */
+  /**
+   * Unseals a sealed, initialized node with keys of the lab. Rejects with the error of the server if no key unseals it.
+   */
   async unseal(): Promise<void> {
     const { initialized, sealed, recovery_seal: isAuto } = await this.anonymous.read('sys/seal-status')
     if (initialized !== true || sealed !== true) return
@@ -162,7 +169,9 @@ export const nodeNamed = (clusters: readonly { readonly nodes: readonly LabNode[
   throw new LabError('usage', `there is no node ${name}; the lab has ${all.map((node) => node.name).join(', ')}`)
 }
 
-/** Throws the reason of `closing` if the lab is closed, or LabError `usage` with the call `start` if `what` is stopped. */
+/**
+ * Throws the reason of `closing` if the lab is closed, or LabError `usage` with the call `start` if `what` is stopped.
+ */
 export const requireClient = (what: string, isRunning: boolean, closing: AbortSignal, start: string): void => {
   closing.throwIfAborted()
   if (!isRunning) throw new LabError('usage', `${what} is stopped, so it has no client; call ${start} first`)

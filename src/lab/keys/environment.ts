@@ -39,7 +39,8 @@ export const tokensToTry = (own: Pick<ClusterKeys, 'rootToken'>, others: Iterabl
 }
 
 /**
- * Throws LabError `remote` if the lab has neither tokens nor key shares, so that no request to a cluster can be authorized.
+ * Throws LabError `remote` if the lab has neither tokens nor key shares, so that no request to a cluster can be
+ * authorized.
  */
 export const requireKeys = ({ clusters }: LabAccess, cluster: ClusterAccess): void => {
   if (tokensToTry(cluster, clusters).length === 0 && sharesToTry<Shares>(cluster, clusters).length === 0)
@@ -62,10 +63,11 @@ export const findByRole = async <T extends ClusterAccess>(
 }
 
 /**
- * Asks the cluster for its current role, because the valid tokens depend on the role. Tries the tokens of other clusters, which
- * may be valid after a failover, and then generates a token from the keys of the lab. `onToken` receives a generated token.
- * `node`: the node whose address is returned. The role still comes from `cluster`, because the node may be partitioned from the
- * active node. Rejects with ApiError if the cluster cannot respond, for example while it restarts.
+ * Asks the cluster for its current role, because the valid tokens depend on the role. Tries the tokens of other
+ * clusters, which may be valid after a failover, and then generates a token from the keys of the lab. `onToken`
+ * receives a generated token. `node`: the node whose address is returned. The role still comes from `cluster`, because
+ * the node may be partitioned from the active node. Rejects with ApiError if the cluster cannot respond, for example
+ * while it restarts.
  */
 export const environmentOf = async (
   lab: LabAccess,

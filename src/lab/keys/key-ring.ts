@@ -28,9 +28,9 @@ const SETTLING_MS = 3000
 const CHANGES_KEYS = /^sys\/replication\/(?:(?:dr|performance)\/)?(?:primary|secondary)\/(?!secondary-token)[\w-]+$/
 
 /**
- * The key shares and root token that are valid on each cluster now. A secondary unseals with the shares of its primary, and
- * accepts the tokens of this primary after a promotion. If a token is missing or rejected, the key ring asks the servers for
- * their roles.
+ * The key shares and root token that are valid on each cluster now. A secondary unseals with the shares of its primary,
+ * and accepts the tokens of this primary after a promotion. If a token is missing or rejected, the key ring asks the
+ * servers for their roles.
  */
 export class KeyRing {
   readonly #owners: () => readonly KeyOwner[]
@@ -171,7 +171,10 @@ export class KeyRing {
     return this.#storedKeysOf(name)
   }
 
-  /** Returns the primary of a cluster: its DR primary, because DR replicates all data, otherwise its performance primary. */
+  /**
+   * Returns the primary of a cluster: its DR primary, because DR replicates all data, otherwise its performance
+   * primary.
+   */
   #findPrimary(name: string, roles: ReadonlyMap<string, ReplicationStatuses>): string | undefined {
     for (const kind of KINDS) {
       const role = roles.get(name)?.[kind]

@@ -28,8 +28,9 @@ export const NO_KEYS: KnownKeys = { topology: undefined, joined: undefined, clus
 const OTHERS_MAY_READ = 0o044
 
 /**
- * Reads keys in one of three formats: the output of `wire --keep`, `{"A": {...}, "B": {...}}`, or a list under `clusters`. The
- * entry of a cluster can be the output of `operator init -format=json`. Calls `onWarning` if other users can read the file.
+ * Reads keys in one of three formats: the output of `wire --keep`, `{"A": {...}, "B": {...}}`, or a list under
+ * `clusters`. The entry of a cluster can be the output of `operator init -format=json`. Calls `onWarning` if other
+ * users can read the file.
  */
 export const readKeysFile = (file: string, onWarning: (text: string) => void): KnownKeys => {
   const text = readDocumentFile(file)

@@ -30,7 +30,7 @@ export const unsealCluster = (lab: LabAccess, cluster: ClusterAccess): Promise<s
     return `${describeServer(cluster.name)} is unsealed`
   })
 
-/** Unseals a server that has just started with any keys of the lab, or waits for its auto-unseal. */
+/** Unseals a newly started server with any keys of the lab, or waits for its auto-unseal. */
 export const unsealWithAny = async (
   client: ApiClient,
   lab: Pick<LabAccess, 'clusters'>,
@@ -66,7 +66,9 @@ const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, clus
 /** Timeout of auto-unseal, in milliseconds. Sufficient for a machine that starts many processes at once. */
 const AUTO_UNSEAL_MS = 15_000
 
-/** Waits for auto-unseal after a start, since recovery keys cannot unseal a server. `fix`: the next step, for the error. */
+/**
+ * Waits for auto-unseal after a start, since recovery keys cannot unseal a server. `fix`: the next step, for the error.
+ */
 export const waitForAutoUnseal = async (client: ApiClient, name: string, fix: string): Promise<void> => {
   const fact = async () => ((await sealOf(client)).isSealed ? 'it is sealed' : undefined)
   await waitFor(systemClock, `the auto-unseal of cluster ${name}`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {
@@ -74,7 +76,10 @@ export const waitForAutoUnseal = async (client: ApiClient, name: string, fix: st
   })
 }
 
-/** Seals a cluster, and resolves to the result for the user. Rejects with LabError `remote` if no token of the lab is valid. */
+/**
+ * Seals a cluster, and resolves to the result for the user. Rejects with LabError `remote` if no token of the lab is
+ * valid.
+ */
 export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
   let failure: unknown
   for (const rootToken of tokensToTry(cluster, lab.clusters)) {

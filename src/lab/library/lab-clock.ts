@@ -21,8 +21,8 @@ export interface LabClock extends Clock {
 }
 
 /**
- * Returns milliseconds, from a number of milliseconds or a duration with a unit. Throws LabError `usage` for a string without a
- * unit, which is ambiguous.
+ * Returns milliseconds, from a number of milliseconds or a duration with a unit. Throws LabError `usage` for a string
+ * without a unit, which is ambiguous.
  */
 export const requireMs = (duration: string | number): number => {
   if (typeof duration === 'string' && /^[+-]?\d+$/.test(duration)) throw missingUnit(duration)

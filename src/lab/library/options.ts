@@ -32,7 +32,10 @@ export interface InProcessLabOptions extends CommonOptions {
   readonly simulated?: false | undefined
   /** Makes identifiers, keys and faults reproducible. By default, they use the system's random numbers. */
   readonly seed?: number | string | undefined
-  /** `memory` (default), `disk` (LevelDB in a temporary directory), or a function that returns the storage of each server. */
+  /**
+   * `memory` (default), `disk` (LevelDB in a temporary directory), or a function that returns the storage of each
+   * server.
+   */
   readonly storage?: 'memory' | 'disk' | ((cluster: string) => ServerStorage) | undefined
   /** Timeout of each wait, in milliseconds. Default: 30 000. */
   readonly timeoutMs?: number | undefined

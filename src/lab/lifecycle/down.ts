@@ -20,8 +20,9 @@ interface DownOptions {
 const STOP_MS = 15_000
 
 /**
- * Stops every server of a lab and deletes its files, even after an incomplete start or with a damaged record. Only unregisters
- * an attached lab (`forgotten`). Resolves to undefined if there is no lab. Rejects with LabError `conflict` if it is claimed.
+ * Stops every server of a lab and deletes its files, even after an incomplete start or with a damaged record. Only
+ * unregisters an attached lab (`forgotten`). Resolves to undefined if there is no lab. Rejects with LabError `conflict`
+ * if it is claimed.
  */
 export const downLab = async (
   name: string,
@@ -56,13 +57,19 @@ export const downLab = async (
   }
 }
 
-/** Records the stop of the servers, because an exit without this record is a crash. A full disk does not prevent the stop. */
+/**
+ * Records the stop of the servers, because an exit without this record is a crash. A full disk does not prevent the
+ * stop.
+ */
 const recordStop = (lab: LabRecord): void => {
   const stopped = serversOfLab(lab).reduce((rest, { name }) => withProcess(rest, name, null), lab)
   attempt(() => saveLab(stopped))
 }
 
-/** Removes the link faults, so that servers can close their connections. Then stops the servers, and the lab daemon last. */
+/**
+ * Removes the link faults, so that servers can close their connections. Then stops the servers, and the lab daemon
+ * last.
+ */
 export const stopLab = async (
   lab: LabRecord,
   options: Pick<DownOptions, 'forceSignal'>,

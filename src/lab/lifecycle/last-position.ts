@@ -8,7 +8,10 @@ import { askStatus } from '../requests/replication.js'
 
 const TIMEOUT_MS = 1000
 
-/** Returns the position of a DR primary before a command takes it down. Undefined for other roles, or without a response. */
+/**
+ * Returns the position of a DR primary before a command takes it down. Undefined for other roles, or without a
+ * response.
+ */
 export const positionBefore = async (cluster: ClusterAccess): Promise<LastPosition | undefined> => {
   const ask = async (client: ApiClient) => {
     const { mode, clusterId, lastKindWal } = await askStatus(client, 'dr')

@@ -10,7 +10,9 @@ import type { LabHost } from '../processes/lab-host.js'
 export interface LabListing {
   readonly name: string
   readonly topology: string | undefined
-  /** `incomplete`: the process that started the lab no longer exists. `damaged`: the record of the lab cannot be read. */
+  /**
+   * `incomplete`: the process that started the lab no longer exists. `damaged`: the record of the lab cannot be read.
+   */
   readonly state: 'running' | 'partly running' | 'stopped' | 'failed' | 'incomplete' | 'damaged' | 'busy' | 'attached'
   /** Process ID of the command that is changing the lab, else of its daemon. Undefined if there is neither. */
   readonly owner: number | undefined
@@ -77,8 +79,8 @@ export const findLabPorts = (host: LabHost): ReadonlyMap<number, string> => {
 }
 
 /**
- * Explains why the server at a URL does not respond, with the command that starts or resumes it. Undefined if the address
- * belongs to no lab of this machine, or if the server is running.
+ * Explains why the server at a URL does not respond, with the command that starts or resumes it. Undefined if the
+ * address belongs to no lab of this machine, or if the server is running.
  */
 export const explainUnreachable = (url: string, host: Pick<LabHost, 'servers'>): string | undefined => {
   const found = listLocalServers().find(({ server }) => url.startsWith(`${server.apiAddress}/`))

@@ -21,7 +21,10 @@ export interface LogLine {
 /** The time of a line: at its start, or in the field `time` or `@timestamp` of a JSON line. */
 const TIME = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)|"(?:@timestamp|time)":\s*(?:"([^"]+)"|(\d+))/
 
-/** Returns the logs of the named servers, or of all servers. `isDaemonWanted`: also the logs of the lab daemon and its etcd. */
+/**
+ * Returns the logs of the named servers, or of all servers. `isDaemonWanted`: also the logs of the lab daemon and its
+ * etcd.
+ */
 export const logSources = (
   { clusters, keeper, etcd }: LabRecord,
   names: readonly string[],
@@ -128,8 +131,8 @@ const timeOf = (text: string): number | undefined => {
 export const isOfRequest = ({ text }: LogLine, id: string): boolean => fieldsOf(text)?.request_id === id
 
 /**
- * Returns a line as JSON, with its source as the field `cluster` or `source`. A line that is not JSON, such as a start banner,
- * becomes the field `message`.
+ * Returns a line as JSON, with its source as the field `cluster` or `source`. A line that is not JSON, such as a start
+ * banner, becomes the field `message`.
  */
 export const toJsonLine = ({ source, text }: LogLine): string => {
   const from = source === 'keeper' ? { source } : { cluster: source }

@@ -90,7 +90,8 @@ export const planLab = async (
 }
 
 /**
- * Chooses the ports of proxies, load balancers and etcd. Excludes `ports`, the ports of the servers, which are not in use yet.
+ * Chooses the ports of proxies, load balancers and etcd. Excludes `ports`, the ports of the servers, which are not in
+ * use yet.
  */
 const choosePorts = async (
   topology: Topology,
@@ -116,8 +117,8 @@ export const findPortInUse = async ({ clusters, keeper, etcd }: LabRecord): Prom
 }
 
 /**
- * Plans the etcd that nodes share. Undefined if no nodes share one. Throws LabError `usage` if nodes need the program etcd, but
- * this machine does not have it.
+ * Plans the etcd that nodes share. Undefined if no nodes share one. Throws LabError `usage` if nodes need the program
+ * etcd, but this machine does not have it.
  */
 const planEtcd = ({ directory, dataRoot, free, topology }: PlanInputs): LabEtcdPlan | undefined => {
   const several = topology.clusters.filter((name) => serversOf(topology, name).length > 1)
@@ -133,7 +134,10 @@ const planEtcd = ({ directory, dataRoot, free, topology }: PlanInputs): LabEtcdP
   }
 }
 
-/** Throws LabError `conflict` if a server of a snapshot has a port that another server had, to which others still connect. */
+/**
+ * Throws LabError `conflict` if a server of a snapshot has a port that another server had, to which others still
+ * connect.
+ */
 const refuseFormerPorts = (servers: readonly ServerRecord[]): void => {
   for (const { name, ports } of servers) {
     for (const port of [ports.api, ports.cluster]) {

@@ -39,7 +39,10 @@ export const NOT_RUNNING = 'is not running'
 /** Actions that skip servers that are down, if the user names no server. */
 const OF_RUNNING: readonly ServerVerb[] = ['resume', 'unseal']
 
-/** Resolves to true, and reports the reason, if an action skips this server. `names`: the servers that the user has named. */
+/**
+ * Resolves to true, and reports the reason, if an action skips this server. `names`: the servers that the user has
+ * named.
+ */
 export const isSkipped = async (
   { place, findDown }: ServerControls,
   verb: ServerVerb,
@@ -52,7 +55,10 @@ export const isSkipped = async (
   return down !== undefined
 }
 
-/** Runs an action on a server, and resolves to the result, for the user. If the server is already in this state, succeeds. */
+/**
+ * Runs an action on a server, and resolves to the result, for the user. If the server is already in this state,
+ * succeeds.
+ */
 export const workOn = async (server: ServerControls, verb: ServerVerb): Promise<string> => {
   const { lab, place } = server
   const name = describeServer(place.name)
@@ -92,8 +98,8 @@ export const workOn = async (server: ServerControls, verb: ServerVerb): Promise<
 }
 
 /**
- * Runs an action on the named clusters or nodes of an attached lab. Without names, runs it on all servers. For a server that is
- * not a local container, supports only `seal` and `unseal`.
+ * Runs an action on the named clusters or nodes of an attached lab. Without names, runs it on all servers. For a server
+ * that is not a local container, supports only `seal` and `unseal`.
  */
 export const workOnAttached = async (
   lab: AttachedLab,

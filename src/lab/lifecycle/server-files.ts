@@ -54,7 +54,9 @@ export const writeFiles = async (
   }
 }
 
-/** Returns the storage of a node: the etcd that nodes share, or the addresses of its peers. Empty for a single server. */
+/**
+ * Returns the storage of a node: the etcd that nodes share, or the addresses of its peers. Empty for a single server.
+ */
 const sharedBy = (
   { etcd }: LabRecord,
   { nodes, caFile }: ClusterRecord,
@@ -65,7 +67,10 @@ const sharedBy = (
   return { peers: { apiAddresses: nodes.map(({ apiAddress }) => apiAddress), caFile, etcdAddress: hostOf(etcdPort) } }
 }
 
-/** Returns routes from the addresses that servers had in the snapshot to the current addresses. `from`: the dialing server. */
+/**
+ * Returns routes from the addresses that servers had in the snapshot to the current addresses. `from`: the dialing
+ * server.
+ */
 const formerRoutesOf = ({ clusters, keeper }: LabRecord, { name: own }: ClusterRecord, from: string): string[] =>
   serversOfLab({ clusters: clusters.filter(({ name }) => name !== own) }).flatMap(({ name, formerly }) => {
     if (!formerly) return []

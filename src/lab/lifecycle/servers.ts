@@ -31,9 +31,9 @@ import { positionAfterStop, positionBefore } from './last-position.js'
 import { isSkipped, NOT_RUNNING, type ServerControls, workOn, workOnAttached } from './server-controls.js'
 
 /**
- * Runs `verb` on the named clusters or nodes of a lab, and reports each result. Without names, runs it on all servers. Succeeds
- * for a server that is already in this state. `start` unseals a server with the keys of its cluster, or of the clusters from
- * which it has replicated.
+ * Runs `verb` on the named clusters or nodes of a lab, and reports each result. Without names, runs it on all servers.
+ * Succeeds for a server that is already in this state. `start` unseals a server with the keys of its cluster, or of the
+ * clusters from which it has replicated.
  */
 export const workOnServers = async (
   name: string,
@@ -71,7 +71,9 @@ export const workOnServers = async (
   }
 }
 
-/** Rejects with LabError `conflict` if one of the servers is running, before any data is removed. Then calls `onErase`. */
+/**
+ * Rejects with LabError `conflict` if one of the servers is running, before any data is removed. Then calls `onErase`.
+ */
 const requireWipeable = async (
   lab: LabRecord,
   servers: readonly ServerRecord[],

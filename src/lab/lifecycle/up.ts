@@ -32,7 +32,10 @@ import { openNodes } from '../nodes/nodes.js'
 import type { LabHost } from '../processes/lab-host.js'
 
 export interface UpOptions extends WireOptions, LabPlan {
-  /** Chooses the ports. Called only if the name is free, because the ports of a running lab with this name would be in use. */
+  /**
+   * Chooses the ports. Called only if the name is free, because the ports of a running lab with this name would be in
+   * use.
+   */
   readonly choosePorts: () => Promise<ReadonlyMap<string, PortPair>>
   /** An additional root token on every cluster that serves clients. */
   readonly rootToken?: string | undefined
@@ -48,9 +51,9 @@ const EXIT_CONFLICT = 5
 const EXIT_REPORT_MS = 50
 
 /**
- * Starts the servers of a topology, and waits until all secondaries are replicated. Claims the name, and records every server
- * before it starts the first. After a failure, or an abort of `signal`, removes everything except the logs. Rejects with
- * LabError `conflict` if a lab of this name exists.
+ * Starts the servers of a topology, and waits until all secondaries are replicated. Claims the name, and records every
+ * server before it starts the first. After a failure, or an abort of `signal`, removes everything except the logs.
+ * Rejects with LabError `conflict` if a lab of this name exists.
  */
 export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecord> => {
   const { name } = options
@@ -79,7 +82,10 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
 /** Number of attempts to start, each with other ports, because another process may bind a chosen port first. */
 const PORT_TRIES = 3
 
-/** Throws LabError `usage` for an image with a suspended server, because a server in a shared process cannot be suspended. */
+/**
+ * Throws LabError `usage` for an image with a suspended server, because a server in a shared process cannot be
+ * suspended.
+ */
 const refuseSuspended = ({ isInProcess, image }: UpOptions): void => {
   const suspended =
     isInProcess && imagedServers(image?.manifest.clusters ?? []).find(({ process }) => process === 'paused')
@@ -188,7 +194,8 @@ const describeEnd = ({ name, logFile }: ServerRecord, ending: Ending): LabError 
 }
 
 /**
- * Removes a lab that has started but is unusable. Keeps its logs, as after a failed start. Resolves to the error for the user.
+ * Removes a lab that has started but is unusable. Keeps its logs, as after a failed start. Resolves to the error for
+ * the user.
  */
 export const abandonLab = async (
   lab: LabRecord,

@@ -31,8 +31,9 @@ const schemaOf = (name: FaultName): Schema => {
 const FAULTS = mapWith(Object.fromEntries(TOXIC_NAMES.map((name) => [name, schemaOf(name)])))
 
 /**
- * The link between two clusters of a lab: all proxies through which one of them dials the other. By default, a fault affects
- * both directions. `up` is traffic from the cluster that opened the connection (the secondary), and `down` is traffic to it.
+ * The link between two clusters of a lab: all proxies through which one of them dials the other. By default, a fault
+ * affects both directions. `up` is traffic from the cluster that opened the connection (the secondary), and `down` is
+ * traffic to it.
  *
  * @example
  * import { type LabLink, startLab } from 'understudy-lab'
@@ -118,8 +119,8 @@ interface LinksOptions {
 }
 
 /**
- * The links of a lab. Each address of another cluster is dialed through a proxy for this pair of clusters. Hidden addresses
- * are unreachable.
+ * The links of a lab. Each address of another cluster is dialed through a proxy for this pair of clusters. Hidden
+ * addresses are unreachable.
  */
 export class Links {
   #reaches: ReadonlyMap<string, Reach> = new Map()

@@ -21,7 +21,9 @@ export interface DrivenLab {
   node(name: `${string}${number}`): LabNode
 }
 
-/** Opens a handle of a lab in this process. Closing the handle removes all faults of the handle, but the lab continues. */
+/**
+ * Opens a handle of a lab in this process. Closing the handle removes all faults of the handle, but the lab continues.
+ */
 export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): LiveLab => {
   const { topology, localEvents: events } = lab
   const clusters = () => lab.access().clusters

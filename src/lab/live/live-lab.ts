@@ -27,7 +27,10 @@ export interface LabFaults {
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]>
 }
 
-/** The parts that depend on the kind of lab. An unsupported operation rejects with LabError `usage`, created by `cannot`. */
+/**
+ * The parts that depend on the kind of lab. An unsupported operation rejects with LabError `usage`, created by
+ * `cannot`.
+ */
 export interface LabDriver {
   readonly kind: LabKind
   readonly name: string
@@ -36,22 +39,31 @@ export interface LabDriver {
   readonly clock: Clock
   readonly events: LabEvents
   readonly faults: LabFaults
-  /** Location of the proxies of the links: `daemon` outlives the handle, `here` is this process, `none` means no proxies. */
+  /**
+   * Location of the proxies of the links: `daemon` outlives the handle, `here` is this process, `none` means no
+   * proxies.
+   */
   readonly links: 'daemon' | 'here' | 'none'
   /** Returns the clusters with their current addresses and keys. Joins and promotions change the keys. */
   clusters(): readonly ClusterAccess[]
   /** Stores new keys of a cluster. */
   saveKeys(cluster: string, keys: Partial<ClusterKeys>): void
-  /** Runs an action on a server, and resolves to the result, for the user. `start` also unseals with the keys of the lab. */
+  /**
+   * Runs an action on a server, and resolves to the result, for the user. `start` also unseals with the keys of the
+   * lab.
+   */
   work(verb: ProcessVerb, name: string, timeoutMs: number): Promise<string>
-  /** Finds the last position of a DR primary before the lab took it down. Absent if the lab does not record positions. */
+  /**
+   * Finds the last position of a DR primary before the lab took it down. Absent if the lab does not record positions.
+   */
   findLastPosition?(cluster: string): Promise<LastPosition | undefined>
   /** Finds the active nodes, to which later requests go. Absent if the lab always knows the active nodes. */
   followActiveNodes?(): Promise<void>
 }
 
 /**
- * A handle of a running lab of any kind, for drills, snapshots and probes. The caller must close the handle. The lab continues.
+ * A handle of a running lab of any kind, for drills, snapshots and probes. The caller must close the handle. The lab
+ * continues.
  */
 export class LiveLab implements LabAccess {
   readonly kind: LabKind
@@ -85,7 +97,9 @@ export class LiveLab implements LabAccess {
     await this.#driver.followActiveNodes?.()
   }
 
-  /** Returns a cluster, or a node with the keys of its cluster. Throws LabError `usage` with the names of all clusters. */
+  /**
+   * Returns a cluster, or a node with the keys of its cluster. Throws LabError `usage` with the names of all clusters.
+   */
   cluster(name: string): ClusterAccess {
     // Reads the clusters once, because some drivers read them from a file.
     const { clusters } = this
@@ -113,8 +127,8 @@ export class LiveLab implements LabAccess {
   }
 
   /**
-   * Returns a client with a valid root token of the lab, or with one that is generated from its keys. Closing the handle closes
-   * the client. Rejects with LabError `remote` if there is no valid token, as on a DR secondary.
+   * Returns a client with a valid root token of the lab, or with one that is generated from its keys. Closing the
+   * handle closes the client. Rejects with LabError `remote` if there is no valid token, as on a DR secondary.
    */
   async root(name: string): Promise<ApiClient> {
     const token = await this.rootToken(name)

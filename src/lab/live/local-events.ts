@@ -6,8 +6,8 @@ import { Watch, type WatchedCluster } from '../daemon/watch.js'
 import type { LabEvents, LabFaults } from './live-lab.js'
 
 /**
- * The events of a lab without a daemon: sent to listeners, but not stored. Polls the clusters while there is a listener. A
- * `for await` loop receives all events since its start, in order. `end` ends all loops.
+ * The events of a lab without a daemon: sent to listeners, but not stored. Polls the clusters while there is a
+ * listener. A `for await` loop receives all events since its start, in order. `end` ends all loops.
  */
 export class LocalEvents implements LabEvents, AsyncIterable<LabEvent> {
   readonly #lab: string

@@ -62,7 +62,10 @@ const daemonEvents = (lab: DaemonLab, clock: Clock): EventsAndFaults => {
   }
 }
 
-/** Returns the events and faults of a lab without a lab daemon: only faults of servers, and only while the handle is open. */
+/**
+ * Returns the events and faults of a lab without a lab daemon: only faults of servers, and only while the handle is
+ * open.
+ */
 const localEvents = (name: string, clock: Clock, clusters: LabDriver['clusters']): EventsAndFaults => {
   const events = new LocalEvents(name, clock, clusters)
   const faults = faultsOf(new LabDaemon([], { clock, clusters, emit: (draft) => events.emit(draft) }))
@@ -74,8 +77,8 @@ const localEvents = (name: string, clock: Clock, clusters: LabDriver['clusters']
 }
 
 /**
- * Opens a handle of the lab of this name. Reads the record of the lab for each access, because other commands may change it.
- * Throws LabError `usage` if the lab does not exist, and `conflict` if its start is incomplete or failed.
+ * Opens a handle of the lab of this name. Reads the record of the lab for each access, because other commands may
+ * change it. Throws LabError `usage` if the lab does not exist, and `conflict` if its start is incomplete or failed.
  */
 export const openLab = (name: string, host: LabHost): LiveLab => {
   const lab = requireAnyLab(name)

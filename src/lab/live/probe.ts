@@ -61,8 +61,8 @@ const PROGRESS_MS = 1000
 const SETTLE_MS = 10_000
 
 /**
- * Measures the lag of each secondary: writes values on the performance primary one by one, and waits until each value is
- * visible on every secondary.
+ * Measures the lag of each secondary: writes values on the performance primary one by one, and waits until each value
+ * is visible on every secondary.
  */
 export const probeLab = async (lab: LiveLab, options: ProbeOptions): Promise<ProbeResult> => {
   const { clock } = lab
@@ -142,11 +142,16 @@ const watcherOf = async (lab: LiveLab, cluster: string, by: Watcher['by']): Prom
   return { cluster, by, lagsMs: [], missed: 0, see }
 }
 
-/** Returns the last WAL position of the primary, which is at least that of the value. 0 if no DR secondary is measured. */
+/**
+ * Returns the last WAL position of the primary, which is at least that of the value. 0 if no DR secondary is measured.
+ */
 const lastWalOf = async (lab: LiveLab, primary: string, watchers: readonly Watcher[]): Promise<number> =>
   watchers.some(({ by }) => by === 'wal') ? (await askStatus(lab.anonymous(primary), 'dr')).lastWal : 0
 
-/** Waits until the first value is visible on all clusters, because the replication of the new mount is not part of the lag. */
+/**
+ * Waits until the first value is visible on all clusters, because the replication of the new mount is not part of the
+ * lag.
+ */
 const settle = async (
   lab: LiveLab,
   watchers: readonly Watcher[],

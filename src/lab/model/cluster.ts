@@ -32,7 +32,7 @@ export interface ClusterAccess extends ClusterKeys {
   readonly apiAddress: string
   /** The API addresses of all its servers, if there are several. */
   readonly nodeAddresses?: readonly string[] | undefined
-  /** How a written runbook addresses it: namespace (empty: root), environment variable of the token, and cluster address. */
+  /** For written runbooks: namespace (empty: root), environment variable of the token, and cluster address. */
   readonly written?: Readonly<Record<'namespace' | 'tokenVariable' | 'clusterAddress', string>> | undefined
   /** The CA file that verifies its API. Absent without TLS, or if a public CA signed its certificate. */
   readonly caFile?: string | undefined
@@ -62,8 +62,8 @@ export interface ServerRecord {
 }
 
 /**
- * A cluster whose servers are local processes. Part of `lab.json`, which only its owner can read. The addresses and files are
- * those of the single server, or of the first node.
+ * A cluster whose servers are local processes. Part of `lab.json`, which only its owner can read. The addresses and
+ * files are those of the single server, or of the first node.
  */
 export interface ClusterRecord extends ClusterAccess, ServerRecord {
   /** Its servers, if there are several. */
@@ -170,7 +170,7 @@ export interface AttachedCluster extends ClusterAccess, AttachedServer {
   readonly nodes?: readonly AttachedServer[] | undefined
 }
 
-/** A lab of externally managed servers. It stores their addresses and keys, and can start and stop only local containers. */
+/** A lab of externally managed servers: their addresses and keys. It can start and stop only local containers. */
 export interface AttachedLab extends WiredClusters {
   readonly apiVersion: 'understudy/v1'
   readonly name: string
@@ -202,7 +202,7 @@ export const withClusterKeys = (
 
 export const isAttached = (lab: AnyLab): lab is AttachedLab => lab.state === 'attached'
 
-/** Runs work with a client of a cluster, and closes the client, even after an error. `timeoutMs`: timeout of each request. */
+/** Runs work with a client of a cluster, and closes the client afterwards. `timeoutMs`: timeout of each request. */
 export const withClient = async <T>(
   cluster: ClientAccess,
   work: (client: ApiClient) => Promise<T>,
@@ -217,8 +217,8 @@ export const withClient = async <T>(
 }
 
 /**
- * Runs work with a client without a token, which is sufficient for status requests. Servers do not count the requests of this
- * client.
+ * Runs work with a client without a token, which is sufficient for status requests. Servers do not count the requests
+ * of this client.
  */
 export const withAnonymousClient = <T>(
   cluster: ClientAccess,
@@ -226,7 +226,7 @@ export const withAnonymousClient = <T>(
   timeoutMs?: number,
 ): Promise<T> => withClient(anonymous(cluster), work, timeoutMs)
 
-/** Returns the access of an observer without a token. */
+/** Returns the cluster without its root token, marked as accessed by an observer. */
 export const anonymous = <C extends ClientAccess>(cluster: C): C => ({ ...cluster, rootToken: '', isObserver: true })
 
 /** Default timeout of a request. A demotion responds after up to `demote_drain_timeout`, 10 s by default. */

@@ -17,8 +17,8 @@ import { LabError } from './lab-error.js'
 import { LAB_NAME, labsDirectory, listLabs, nameFlag } from './state-directory.js'
 
 /**
- * Returns the directory of a lab, readable by its owner only. It contains `lab.json`, a claim while a command changes the
- * lab, and one directory per cluster with configuration, log and data.
+ * Returns the directory of a lab, readable by its owner only. It contains `lab.json`, a claim while a command changes
+ * the lab, and one directory per cluster with configuration, log and data.
  */
 export const labDirectory = (name: string): string => {
   if (!LAB_NAME.test(name)) {
@@ -31,8 +31,9 @@ export const labDirectory = (name: string): string => {
 }
 
 /**
- * Creates a directory and its parents, one at a time. `mkdirSync` with `recursive` never returns on file systems such as
- * `/proc`, where a new directory does not become visible. `fix`: the next step, for the message of the LabError `usage`.
+ * Creates a directory and its parents, one at a time. `mkdirSync` with `recursive` never returns on file systems such
+ * as `/proc`, where a new directory does not become visible. `fix`: the next step, for the message of the LabError
+ * `usage`.
  */
 export const makeDirectories = (directory: string, fix = 'set XDG_STATE_HOME to a writable directory'): void => {
   const there = statSync(directory, { throwIfNoEntry: false })
@@ -56,7 +57,10 @@ export const saveLab = (lab: AnyLab): void => {
   replaceFile(recordFile(lab.name), `${JSON.stringify(lab, undefined, 2)}\n`)
 }
 
-/** Returns the record of a lab. Undefined if the lab does not exist. Throws LabError `conflict` if the record is damaged. */
+/**
+ * Returns the record of a lab. Undefined if the lab does not exist. Throws LabError `conflict` if the record is
+ * damaged.
+ */
 export const findLab = (name: string): AnyLab | undefined => {
   const file = recordFile(name)
   if (!hasRecord(name)) return undefined
@@ -70,7 +74,10 @@ export const findIntactLab = (name: string): AnyLab | undefined => attempt(() =>
 
 const ELSEWHERE = 'its servers are external, so manage them on their own machines'
 
-/** Returns a lab of processes. Throws LabError `usage` with `why` for an attached lab, and `conflict` after a failed start. */
+/**
+ * Returns a lab of processes. Throws LabError `usage` with `why` for an attached lab, and `conflict` after a failed
+ * start.
+ */
 export const requireLab = (name: string, why = ELSEWHERE): LabRecord => refuseFailed(requireOwnLab(name, why))
 
 /** Like `requireLab`, but also returns a lab whose start failed, of which only the logs are left. */

@@ -21,8 +21,8 @@ const offsetOf = (server: string): number => {
 export const lastPortOffset = (clusters: readonly string[]): number => Math.max(...clusters.map(offsetOf)) + 1
 
 /**
- * Returns the ports of `chosen`, or else API port = base + 10 x cluster index (A = 0) + 2 x node index, cluster port = API + 1.
- * Rejects with LabError `conflict` if a port is in use.
+ * Returns the ports of `chosen`, or else API port = base + 10 x cluster index (A = 0) + 2 x node index, cluster port =
+ * API + 1. Rejects with LabError `conflict` if a port is in use.
  */
 export const fixedPorts = async (
   clusters: readonly string[],
@@ -51,8 +51,9 @@ const TRIES = 200
 const PORT_MAX = 65_535
 
 /**
- * Returns the range of random ports. Concurrent jobs on one machine need different ranges, because two jobs can choose a port
- * before a server listens on it. Throws LabError `usage` unless the text is a range `first-last` of at least two ports.
+ * Returns the range of random ports. Concurrent jobs on one machine need different ranges, because two jobs can choose
+ * a port before a server listens on it. Throws LabError `usage` unless the text is a range `first-last` of at least two
+ * ports.
  */
 export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): typeof RANDOM_RANGE => {
   if (text === undefined || text === '') return RANDOM_RANGE
@@ -63,8 +64,8 @@ export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): typeof 
 }
 
 /**
- * Returns ports that are currently free, each cluster port one above its API port. Keeps all of them open until the last is
- * chosen, so that they differ. `given`: ports that are reserved but not in use yet.
+ * Returns ports that are currently free, each cluster port one above its API port. Keeps all of them open until the
+ * last is chosen, so that they differ. `given`: ports that are reserved but not in use yet.
  */
 export const randomPorts = async (
   clusters: readonly string[],

@@ -24,7 +24,10 @@ const readText = (file: string): string | undefined => attempt(() => readFileSyn
 
 const bootId = (): string | undefined => readText('/proc/sys/kernel/random/boot_id')?.trim()
 
-/** `pid (name) state ...`: the name may contain parentheses and spaces, so fields are counted after the last parenthesis. */
+/**
+ * `pid (name) state ...`: the name may contain parentheses and spaces, so fields are counted after the last
+ * parenthesis.
+ */
 const STATE_FIELD = 0
 const START_FIELD = 19
 
@@ -77,7 +80,9 @@ export interface ProcessIdentity {
   readonly startTime: string
 }
 
-/** The recorded process of a server that crashed in an in-process lab, whose process continues. No process matches it. */
+/**
+ * The recorded process of a server that crashed in an in-process lab, whose process continues. No process matches it.
+ */
 export const NO_PROCESS: ProcessIdentity = { pid: 0, startTime: '' }
 
 export const identify = (table: ProcessTable, pid: number): ProcessIdentity | undefined => {

@@ -2,13 +2,15 @@ import type { PortPair } from './ports.js'
 import type { ClusterPlan, Topology } from './topology.js'
 
 /**
- * One proxy of a lab, through which cluster `from` reaches an address of cluster `to`. Each ordered pair of clusters has one
- * proxy per address, so that a link fault affects only this pair.
+ * One proxy of a lab, through which cluster `from` reaches an address of cluster `to`. Each ordered pair of clusters
+ * has one proxy per address, so that a link fault affects only this pair.
  */
 export interface Route {
   readonly from: string
   readonly to: string
-  /** In multi-node clusters: the node of `from` that dials through the proxy, and the node of `to` that is its target. */
+  /**
+   * In multi-node clusters: the node of `from` that dials through the proxy, and the node of `to` that is its target.
+   */
   readonly fromNode?: string | undefined
   readonly toNode?: string | undefined
   /** `host:port` as `to` advertises it. */
@@ -72,7 +74,9 @@ const LOCAL = '127.0.0.1'
 /** An address on which nothing listens: port 1 is reserved for an obsolete service. */
 export const NOWHERE = '127.0.0.1:1'
 
-/** Plans routes between all servers. Takes ports from the end of `free`. If none is left, the system chooses a port (0). */
+/**
+ * Plans routes between all servers. Takes ports from the end of `free`. If none is left, the system chooses a port (0).
+ */
 export const planLinks = (
   reaches: ReadonlyMap<string, Reach>,
   free: readonly number[],
@@ -120,7 +124,8 @@ const balancerRoutes = (balancer: PortPair, servers: readonly (readonly [string,
   })
 
 /**
- * Returns the advertised API and cluster addresses, and their targets. A load balancer of several nodes has no fixed target.
+ * Returns the advertised API and cluster addresses, and their targets. A load balancer of several nodes has no fixed
+ * target.
  */
 const addressesOf = ({ host = LOCAL, ports, balancer, cluster }: Reach): Pick<Route, 'address' | 'target'>[] =>
   [

@@ -25,7 +25,10 @@ export const LAB_SETTINGS: LabSettings = {
 /** Lease of the active node in labs, in milliseconds. */
 export const NODE_LEASE_MS = 2000
 
-/** Additional settings of nodes: standbys detect the loss of the active node quickly, and requests wait for its successor. */
+/**
+ * Additional settings of nodes: standbys detect the loss of the active node quickly, and requests wait for its
+ * successor.
+ */
 export const NODE_SETTINGS: LabSettings = {
   leader_lease: `${NODE_LEASE_MS}ms`,
   step_down_rest: '2s',

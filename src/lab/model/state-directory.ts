@@ -4,8 +4,8 @@ import path from 'node:path'
 import { attempt } from '../../base/attempt.js'
 
 /**
- * Returns the directory of all persistent state. Ignores a relative XDG_STATE_HOME, as the XDG specification requires: it would
- * select different labs in each working directory. Also ignores an empty HOME.
+ * Returns the directory of all persistent state. Ignores a relative XDG_STATE_HOME, as the XDG specification requires:
+ * it would select different labs in each working directory. Also ignores an empty HOME.
  */
 export const stateDirectory = (): string => {
   const { XDG_STATE_HOME: given = '' } = process.env
@@ -23,7 +23,10 @@ const DEFAULT_LAB = 'default'
 /** Returns the name of the current lab: the value of UNDERSTUDY_LAB, or `default`. */
 export const currentLab = (): string => process.env.UNDERSTUDY_LAB || DEFAULT_LAB
 
-/** Returns the flag that names a lab in printed commands. Empty for the lab that every shell without UNDERSTUDY_LAB uses. */
+/**
+ * Returns the flag that names a lab in printed commands. Empty for the lab that every shell without UNDERSTUDY_LAB
+ * uses.
+ */
 export const nameFlag = (lab: string): string =>
   lab === DEFAULT_LAB && currentLab() === DEFAULT_LAB ? '' : ` --name ${lab}`
 

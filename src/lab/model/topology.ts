@@ -42,7 +42,8 @@ export interface SealPlan {
 }
 
 /**
- * Data that is written when a cluster is unsealed, before secondaries join, so that they receive it with their first copy.
+ * Data that is written when a cluster is unsealed, before secondaries join, so that they receive it with their first
+ * copy.
  *
  * @example
  * import { type Seed, startLab } from 'understudy-lab'
@@ -141,8 +142,8 @@ export const planOf = ({ plans = {} }: Topology, cluster: string): ClusterPlan =
 export const NODE_STORAGES = ['etcd', 'raft'] as const
 
 /**
- * Storage of a multi-node cluster in a lab of processes. `etcd` (default): one etcd of the lab stores the data. `raft`: each
- * node stores the data; nodes join the first node by `retry_join` and need a quorum.
+ * Storage of a multi-node cluster in a lab of processes. `etcd` (default): one etcd of the lab stores the data. `raft`:
+ * each node stores the data; nodes join the first node by `retry_join` and need a quorum.
  *
  * @example
  * import { type NodeStorage, type Topology } from 'understudy-lab'
@@ -179,7 +180,10 @@ export const NODE_COUNTS = [1, 3, 5] as const
  */
 export type NodeCount = (typeof NODE_COUNTS)[number]
 
-/** Throws LabError `usage` if a cluster has several servers. `what`: the feature that supports only one, for the message. */
+/**
+ * Throws LabError `usage` if a cluster has several servers. `what`: the feature that supports only one, for the
+ * message.
+ */
 export const requireSingle = (topology: Topology, what: string): void => {
   const several = topology.clusters.find((name) => serversOf(topology, name).length > 1)
   if (several !== undefined)
@@ -187,8 +191,8 @@ export const requireSingle = (topology: Topology, what: string): void => {
 }
 
 /**
- * Returns the topology with this number of servers per cluster, without fixed ports if there are several. Throws LabError
- * `usage` if a cluster has the name of a node of another cluster.
+ * Returns the topology with this number of servers per cluster, without fixed ports if there are several. Throws
+ * LabError `usage` if a cluster has the name of a node of another cluster.
  */
 export const withNodes = (topology: Topology, nodes: NodeCount): Topology => {
   const plans = Object.fromEntries(

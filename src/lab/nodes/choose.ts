@@ -20,7 +20,10 @@ interface ServerOfCluster<C extends ClusterOfServers> {
 const serversWithCluster = <C extends ClusterOfServers>(clusters: readonly C[]): ServerOfCluster<C>[] =>
   clusters.flatMap((cluster) => (cluster.nodes ?? [cluster]).map((server) => ({ cluster, server })))
 
-/** Returns the servers of these clusters or nodes. Without names, all servers. Throws LabError `usage` for an unknown name. */
+/**
+ * Returns the servers of these clusters or nodes. Without names, all servers. Throws LabError `usage` for an unknown
+ * name.
+ */
 export const chooseServersOfLab = <C extends ClusterOfServers>(
   lab: LabOf<C>,
   names: readonly string[],

@@ -29,8 +29,8 @@ export interface ClusterOfNodes extends ClusterAccess {
 }
 
 /**
- * Returns the lab with each cluster at the address of its active node. Waits while a node is becoming active. A cluster with a
- * single server, or without a node that can become active, is unchanged.
+ * Returns the lab with each cluster at the address of its active node. Waits while a node is becoming active. A cluster
+ * with a single server, or without a node that can become active, is unchanged.
  */
 export const atActiveNodes = async <L extends { readonly clusters: readonly ClusterOfNodes[] }>(
   lab: L,
@@ -49,7 +49,10 @@ const atActiveNode = async <C extends ClusterOfNodes>(cluster: C, clock: Clock):
   return { ...cluster, apiAddress, ...(clusterAddress === undefined ? {} : { clusterAddress }) }
 }
 
-/** Asks the nodes of a cluster until one is active, none can become active, or the maximum time of an election has passed. */
+/**
+ * Asks the nodes of a cluster until one is active, none can become active, or the maximum time of an election has
+ * passed.
+ */
 export const lookForActive = async (cluster: ClusterOfNodes, clock: Clock): Promise<AskedNodes> => {
   let asked: AskedNodes = { active: undefined, candidates: [], answering: [] }
   const fact = async () => {
@@ -138,8 +141,8 @@ interface Opening {
 }
 
 /**
- * Unseals a node with keys of the lab after it has joined its cluster, and waits until it has applied `appliedIndex`. Rejects
- * with LabError `conflict` if the node was removed from its cluster.
+ * Unseals a node with keys of the lab after it has joined its cluster, and waits until it has applied `appliedIndex`.
+ * Rejects with LabError `conflict` if the node was removed from its cluster.
  */
 export const openNode = async (
   { lab, cluster, node, appliedIndex = 0 }: Opening,
@@ -164,8 +167,8 @@ export const openNode = async (
 }
 
 /**
- * Waits until all members can vote, because a cluster with fewer voters tolerates the loss of fewer nodes. Does not wait for a
- * DR secondary, which reports its voters only to an operation token.
+ * Waits until all members can vote, because a cluster with fewer voters tolerates the loss of fewer nodes. Does not
+ * wait for a DR secondary, which reports its voters only to an operation token.
  */
 const waitForVotes = (cluster: ClusterOfNodes, { clock, timeoutMs, signal }: WaitOptions): Promise<void> =>
   withClient(cluster, async (client) => {

@@ -17,8 +17,8 @@ export type Ending = number | NodeJS.Signals
 const LOG_LINES_SHOWN = 15
 
 /**
- * glibc settings, as in the image: freed memory of large bodies returns to the system at once. By default, the allocator
- * retains chunks of up to 32 MiB for reuse.
+ * glibc settings, as in the image: freed memory of large bodies returns to the system at once. By default, the
+ * allocator retains chunks of up to 32 MiB for reuse.
  */
 const ALLOCATOR = {
   MALLOC_MMAP_THRESHOLD_: '131072',

@@ -6,8 +6,8 @@ import { CLAIM_PREFIX, labDirectory, makeDirectories } from '../model/lab-direct
 import { isAlive, type ProcessIdentity, type ProcessTable } from '../model/process-table.js'
 
 /**
- * The action of the holder of a claim, for error messages. During `operated`, other commands may stop and start servers, but
- * not run another operation.
+ * The action of the holder of a claim, for error messages. During `operated`, other commands may stop and start
+ * servers, but not run another operation.
  */
 type Doing = 'started' | 'stopped' | 'changed' | 'operated'
 
@@ -29,9 +29,9 @@ const TRIES = 10
 const DISK_FULL_CODES: readonly string[] = ['ENOSPC', 'EDQUOT']
 
 /**
- * Locks a lab while one command changes it. A concurrent command fails with a conflict that names the process. A claim is a
- * numbered file that is linked into place, so it always exists completely or not at all. Claims of processes that no longer
- * exist are ignored. Release removes it.
+ * Locks a lab while one command changes it. A concurrent command fails with a conflict that names the process. A claim
+ * is a numbered file that is linked into place, so it always exists completely or not at all. Claims of processes that
+ * no longer exist are ignored. Release removes it.
  */
 export const claimLab = (name: string, doing: Doing, me: ProcessIdentity, table: ProcessTable): { release(): void } => {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -63,7 +63,8 @@ const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | u
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (['EEXIST', 'ENOENT'].includes(code)) return undefined
-    // On a full disk, no other process can claim the lab either. Removing a lab frees space, and an operation needs none.
+    // On a full disk, no other process can claim the lab either. Removing a lab frees space, and an operation needs
+    // none.
     if (DISK_FULL_CODES.includes(code) && (holder.doing === 'stopped' || holder.doing === 'operated')) return number - 1
     rmSync(draft, { force: true })
     removeEmpty(directory)
@@ -71,7 +72,8 @@ const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | u
   } finally {
     rmSync(draft, { force: true })
   }
-  // Two processes may have started from different lists if a third released its claim: the lower number wins.
+  // Two processes may have read different lists of claims, if a third process released its claim in between. Of their
+  // two claims, the one with the lower number applies.
   const below = readClaims(name, prefix).filter((claim) => claim.number < number)
   try {
     refuseWhenHeld(name, below, table)

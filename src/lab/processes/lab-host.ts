@@ -29,8 +29,9 @@ export const thisHost = (clock: Clock = systemClock): LabHost => {
 }
 
 /**
- * Finds and signals only server processes of labs. A process is a lab's server if its command line contains that server's
- * configuration file, whose name contains a random word. A recorded process ID alone is not sufficient, since IDs are reused.
+ * Finds and signals only server processes of labs. A process is a lab's server if its command line contains that
+ * server's configuration file, whose name contains a random word. A recorded process ID alone is not sufficient, since
+ * IDs are reused.
  */
 class ServerProcesses {
   readonly #table: ProcessTable
@@ -65,8 +66,8 @@ class ServerProcesses {
   }
 
   /**
-   * Stops servers, resuming suspended ones, and waits until all have exited. Kills the rest after `graceMs`, or when `forceSignal` is
-   * aborted.
+   * Stops servers, resuming suspended ones, and waits until all have exited. Kills the rest after `graceMs`, or when
+   * `forceSignal` is aborted.
    */
   stop(processes: readonly ProcessIdentity[], options: StopOptions): Promise<void> {
     return whileWaiting(`${counted(processes.length, 'process', 'processes')} to stop`, (wait) =>

@@ -27,8 +27,9 @@ const HOST_PROGRAM = path.join('cli', 'host-entrypoint.js')
 const OPTIMISES_LATE = process.versions.node.startsWith('20.') ? ['--interrupt-budget=1320000'] : []
 
 /**
- * The lab daemon mainly copies bytes: it needs little memory and collects garbage in small steps. The optimizing compiler
- * would load 3 MB of Node code, and time zone data another 1 MB. An idle lab needs neither, and all times are in UTC.
+ * The lab daemon mainly copies bytes: it needs little memory and collects garbage in small steps. The optimizing
+ * compiler would load 3 MB of Node code, and time zone data another 1 MB. An idle lab needs neither, and all times are
+ * in UTC.
  */
 export const LAB_DAEMON_NODE_OPTIONS = [
   '--max-semi-space-size=1',
@@ -56,7 +57,9 @@ interface LaunchOptions {
   readonly isTied?: boolean | undefined
 }
 
-/** Starts the lab daemon on its recorded ports and waits until it responds. Call it only if no lab daemon is running. */
+/**
+ * Starts the lab daemon on its recorded ports and waits until it responds. Call it only if no lab daemon is running.
+ */
 export const startLabDaemon = async (
   lab: LabRecord,
   { clock, servers }: LabHost,
@@ -115,8 +118,8 @@ export const removeSocket = ({ socket }: LabDaemonRecord, directory: string): vo
 }
 
 /**
- * Returns the process of a cluster's server, or undefined if it is not running. In an in-process lab, that is the lab daemon,
- * if the record shows that it started the server.
+ * Returns the process of a cluster's server, or undefined if it is not running. In an in-process lab, that is the lab
+ * daemon, if the record shows that it started the server.
  */
 export const findServer = (
   { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,

@@ -16,8 +16,8 @@ interface PipeOptions {
 }
 
 /**
- * Copies data from `source` to `sink` in order, with the faults of a direction. Without faults or waiting data, chunks are
- * written to the sink at once. Other chunks wait in a queue.
+ * Copies data from `source` to `sink` in order, with the faults of a direction. Without faults or waiting data, chunks
+ * are written to the sink at once. Other chunks wait in a queue.
  */
 export class Pipe {
   /** Resolves when the end of the source was forwarded after all its data, or when either side is closed. */
@@ -34,8 +34,8 @@ export class Pipe {
   }
 
   /**
-   * Accepts a chunk from the source. Returns false if reading must pause; the source is resumed later. The memory of `bytes` must
-   * not be reused until then, or until this returns true.
+   * Accepts a chunk from the source. Returns false if reading must pause; the source is resumed later. The memory of
+   * `bytes` must not be reused until then, or until this returns true.
    */
   take(bytes: Buffer): boolean {
     const { direction, sink } = this.#options
@@ -144,8 +144,8 @@ interface Chunk {
 }
 
 /**
- * Reading from a sender pauses at this number of queued bytes, which propagates back-pressure. A link with a latency of 250 ms
- * still transfers 16 MiB per second.
+ * Reading from a sender pauses at this number of queued bytes, which propagates back-pressure. A link with a latency of
+ * 250 ms still transfers 16 MiB per second.
  */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
 

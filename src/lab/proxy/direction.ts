@@ -36,8 +36,8 @@ export const directionsOf = (way: Way): readonly Direction[] => {
 }
 
 /**
- * How a direction treats traffic. `held`: data waits, resets pass. `partitioned`: neither data nor the close of a connection
- * passes, as with a cut cable. Data that TCP would retransmit arrives after the fault is removed.
+ * How a direction treats traffic. `held`: data waits, resets pass. `partitioned`: neither data nor the close of a
+ * connection passes, as with a cut cable. Data that TCP would retransmit arrives after the fault is removed.
  */
 export type Passage = 'open' | 'held' | 'partitioned'
 
@@ -63,7 +63,9 @@ export class LinkDirection {
     return this.#isClear
   }
 
-  /** Returns the faults of one connection. `draw` returns its random fraction, and is called only if a fault needs it. */
+  /**
+   * Returns the faults of one connection. `draw` returns its random fraction, and is called only if a fault needs it.
+   */
   faultsFor(draw: () => number): Faults {
     return this.#arePartial ? faultsFor(this.#faults, draw()) : this.#faults
   }

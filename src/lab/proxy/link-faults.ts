@@ -4,8 +4,8 @@ import { counted } from '../../base/counted.js'
 type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }
 
 /**
- * Faults of one direction. An absent fault is off. Times are in milliseconds, sizes in bytes. `toxicity` is the fraction of
- * affected connections, from 0 to 1. Default: all connections.
+ * Faults of one direction. An absent fault is off. Times are in milliseconds, sizes in bytes. `toxicity` is the
+ * fraction of affected connections, from 0 to 1. Default: all connections.
  *
  * @example
  * import { type Faults, startLab } from 'understudy-lab'
@@ -56,7 +56,10 @@ export type FaultName = keyof Faults
 
 type Numbers<N extends FaultName> = Omit<NonNullable<Faults[N]>, 'toxicity'>
 
-/** A link fault with its numbers, such as `{ name: 'latency', ms: 80 }`. Toxiproxy has no `partition`, `hold` and `down`. */
+/**
+ * A link fault with its numbers, such as `{ name: 'latency', ms: 80 }`. Toxiproxy has no `partition`, `hold` and
+ * `down`.
+ */
 export type LinkFault =
   | { readonly name: 'partition' | 'hold' | 'down' }
   | { [N in FaultName]: { readonly name: N } & Numbers<N> }[FaultName]
@@ -95,7 +98,7 @@ interface LinkFaultRow {
 
 /** Parameters and descriptions of each fault. `apply-faults.ts` implements them. */
 export const LINK_FAULTS: Readonly<Record<LinkFaultName, LinkFaultRow>> = {
-  partition: { about: 'block all traffic including connection close', fields: [] },
+  partition: { about: 'block all traffic, including the close of connections', fields: [] },
   hold: { about: 'hold all traffic until the fault is removed', fields: [] },
   down: { about: 'refuse new connections and reset existing ones', fields: [] },
   latency: {

@@ -18,8 +18,8 @@ export interface LinkOptions {
 }
 
 /**
- * A TCP proxy through which one cluster dials an address of another cluster. Copies data unchanged until a fault is set. Faults
- * also affect existing connections. The caller must close the link.
+ * A TCP proxy through which one cluster dials an address of another cluster. Copies data unchanged until a fault is
+ * set. Faults also affect existing connections. The caller must close the link.
  */
 export class Link {
   readonly #options: LinkOptions
@@ -189,7 +189,8 @@ class Connection {
 
   constructor({ dialer, target, directions, clock, random }: ConnectionOptions) {
     this.#dialer = dialer
-    // Most data comes from the target. All reads from the target share one buffer, which saves an allocation for each chunk.
+    // Most data comes from the target. All reads from the target share one buffer, which saves an allocation for each
+    // chunk.
     const options: TargetOptions = {
       allowHalfOpen: true,
       onread: {
@@ -233,7 +234,9 @@ class Connection {
   }
 }
 
-/** Resets a socket. Destroys an ending or unconnected socket instead: Node cannot reset it, and would never close it. */
+/**
+ * Resets a socket. Destroys an ending or unconnected socket instead: Node cannot reset it, and would never close it.
+ */
 const resetSocket = (socket: net.Socket): void => {
   if (socket.connecting || socket.writableEnded) socket.destroy()
   else socket.resetAndDestroy()

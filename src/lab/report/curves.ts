@@ -95,7 +95,9 @@ const COUNTS: readonly { readonly name: string; readonly look: string; readonly 
     { name: 'failed requests', look: 'curve-bad', count: ({ refused, readsRefused }) => refused + readsRefused },
   ]
 
-/** Draws the rates of successful and failed client requests. Each sample counts the requests since the previous sample. */
+/**
+ * Draws the rates of successful and failed client requests. Each sample counts the requests since the previous sample.
+ */
 export const requestFigure = (result: DrillResult): Markup | undefined => {
   const { samples } = result
   const totals = COUNTS.map(({ count }) => samples.reduce((sum, sample) => sum + count(sample), 0))

@@ -9,7 +9,10 @@ export class Markup {
   }
 }
 
-/** A template value. Text is escaped. Markup and lists of markup are inserted unchanged. Undefined and false are omitted. */
+/**
+ * A template value. Text is escaped. Markup and lists of markup are inserted unchanged. Undefined and false are
+ * omitted.
+ */
 type Part = Markup | string | number | undefined | false | readonly Part[]
 
 /** Builds HTML, SVG or XML from a template. Escapes every value. */
@@ -73,7 +76,9 @@ const drawRows = (heads: readonly string[], rows: readonly (readonly string[])[]
 const drawCell = (head: string, cell: string): Markup =>
   markup`<td class="${cell.length > LETTERS_IN_LINE ? 'long' : ''}" data-head="${head}">${cell}</td>`
 
-/** Draws shell commands, which wrap only between words: a dash at the end of a line would look like part of the command. */
+/**
+ * Draws shell commands, which wrap only between words: a dash at the end of a line would look like part of the command.
+ */
 export const drawCommands = (lines: readonly string[]): Markup | undefined =>
   lines.length === 0
     ? undefined

@@ -18,8 +18,8 @@ export const forwardSignals = (child: ChildProcess): void => {
 }
 
 /**
- * Runs a program in the foreground with the same standard streams, and forwards signals. Resolves to its exit status as in a
- * shell: 128 + n after signal n, 127 if the program does not exist, 126 if it cannot run.
+ * Runs a program in the foreground with the same standard streams, and forwards signals. Resolves to its exit status as
+ * in a shell: 128 + n after signal n, 127 if the program does not exist, 126 if it cannot run.
  */
 export const runInForeground = (
   command: string,

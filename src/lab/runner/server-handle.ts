@@ -15,7 +15,8 @@ export interface HandleOptions {
 }
 
 /**
- * A server in this process. Its data remains when it stops. Runs one action at a time, so a start during a stop takes effect.
+ * A server in this process. Its data remains when it stops. Runs one action at a time, so a start during a stop takes
+ * effect.
  */
 export abstract class ServerHandle {
   readonly #options: HandleOptions

@@ -39,7 +39,9 @@ interface PeersPlan {
   readonly etcdAddress: string
 }
 
-/** Returns the configuration of a server, in the format of its file. `path`: data directory. Default: data is in memory. */
+/**
+ * Returns the configuration of a server, in the format of its file. `path`: data directory. Default: data is in memory.
+ */
 export const configOf = (plan: ServerPlan, ports: PortPair, path?: string) => {
   const { name, node, peers, apiHost = '127.0.0.1', advertised, advertisedApi, tls, sealKeyFile, dialRoutes } = plan
   return {

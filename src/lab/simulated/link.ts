@@ -5,8 +5,9 @@ import { LabError } from '../model/lab-error.js'
 import type { LabLink } from '../links/links.js'
 
 /**
- * Defines properties that throw LabError `usage` with a reason when they are read. The types lack these features of other labs,
- * but JavaScript callers may use them. `whose`: the object in the message. `reasons`: by the name of the property.
+ * Defines properties that throw LabError `usage` with a reason when they are read. The types lack these features of
+ * other labs, but JavaScript callers may use them. `whose`: the object in the message. `reasons`: by the name of the
+ * property.
  */
 export const refuse = (on: object, whose: string, reasons: Readonly<Record<string, string>>): void => {
   for (const [name, why] of Object.entries(reasons))
@@ -38,8 +39,8 @@ const UNSUPPORTED: Readonly<Record<Exclude<keyof LabLink, keyof SimulatedLink>, 
 }
 
 /**
- * The network between two clusters or two nodes of a simulated lab. With `sender`, a method affects only traffic from this
- * sender, otherwise both directions.
+ * The network between two clusters or two nodes of a simulated lab. With `sender`, a method affects only traffic from
+ * this sender, otherwise both directions.
  *
  * @example
  * import { type SimulatedLink, startLab } from 'understudy-lab'

@@ -8,7 +8,9 @@ import { configOf } from '../runner/server-plan.js'
 const PORT_BASE = 8200
 const PORTS_PER_CLUSTER = 10
 
-/** Returns the names and configurations of `count` servers of a cluster. `index` determines their simulated addresses. */
+/**
+ * Returns the names and configurations of `count` servers of a cluster. `index` determines their simulated addresses.
+ */
 export const simulatedServersOf = (cluster: string, index: number, count: number, settings: LabSettings) =>
   Array.from({ length: count }, (_, at) => {
     const node = count > 1 ? `${cluster}${at + 1}` : undefined

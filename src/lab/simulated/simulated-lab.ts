@@ -41,7 +41,7 @@ export interface SimulatedLabCluster
   readonly activeNode: SimulatedLabNode
   /** Waits for an active node, other than `except` if given. Rejects with LabError `timeout`. */
   active(except?: SimulatedLabNode): Promise<SimulatedLabNode>
-  /** Starts with the existing data, and unseals with the keys of the lab that fit. */
+  /** Starts with the existing data, and unseals with the matching keys of the lab. */
   start(): Promise<SimulatedLabCluster>
   /** Stops every node as SIGTERM does. The data stays. */
   stop(): Promise<Pick<SimulatedLabCluster, 'name' | 'start'>>
@@ -52,8 +52,8 @@ export interface SimulatedLabCluster
 }
 
 /**
- * A lab in virtual time, with its clusters by name: `lab.A`. It has clients, operations, links and a clock. Addresses, TLS,
- * drills, snapshots and events are unsupported: using them throws LabError `usage`.
+ * A lab in virtual time, with its clusters by name: `lab.A`. It has clients, operations, links and a clock. Addresses,
+ * TLS, drills, snapshots and events are unsupported: using them throws LabError `usage`.
  *
  * @example
  * import type { SimulatedLab } from 'understudy-lab'
@@ -70,7 +70,7 @@ export type SimulatedLab<Names extends string = string> = Omit<
 > & {
   readonly clock: SimulatedLabClock
   readonly clusters: readonly SimulatedLabCluster[]
-  /** Returns `lab.A` for names that are known only at run time. Throws LabError `usage`. */
+  /** Returns `lab.A` for a name that is known only at run time. Throws LabError `usage` for an unknown name. */
   cluster(name: Names): SimulatedLabCluster
   /** Returns a server such as `A2`. Throws LabError `usage` with the existing names if there is none. */
   node(name: `${Names}${number}`): SimulatedLabNode

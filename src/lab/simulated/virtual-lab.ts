@@ -92,7 +92,8 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
   }
 
   /**
-   * Returns the link between two clusters or two nodes. Throws LabError `usage` with the existing names if there is none.
+   * Returns the link between two clusters or two nodes. Throws LabError `usage` with the existing names if there is
+   * none.
    *
    * @example
    * lab.link('A', 'B').partition()

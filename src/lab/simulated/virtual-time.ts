@@ -5,8 +5,8 @@ import { LabError } from '../model/lab-error.js'
 import { requireMs } from '../library/lab-clock.js'
 
 /**
- * The clock of a simulated lab. While the test waits for a response, a condition or this clock, time advances as fast as due
- * work can run. Otherwise, time does not advance.
+ * The clock of a simulated lab. While the test waits for a response, a condition or this clock, time advances as fast
+ * as due work can run. Otherwise, time does not advance.
  *
  * @example
  * import { type SimulatedLabClock, startLab } from 'understudy-lab'
@@ -17,8 +17,8 @@ import { requireMs } from '../library/lab-clock.js'
  */
 export interface SimulatedLabClock extends Clock {
   /**
-   * Advances time by a number of milliseconds, or a duration with a unit such as `31m`. Resolves after all work that is due
-   * in this time.
+   * Advances time by a number of milliseconds, or a duration with a unit such as `31m`. Resolves after all work that is
+   * due in this time.
    */
   advance(duration: string | number): Promise<void>
 }
@@ -41,7 +41,8 @@ export class VirtualTime implements SimulatedLabClock {
   }
 
   /**
-   * Advances time until `begin` completes. Calls may overlap. Rejects if `begin` is incomplete and no scheduled work is left.
+   * Advances time until `begin` completes. Calls may overlap. Rejects if `begin` is incomplete and no scheduled work is
+   * left.
    */
   async passUntil<T>(begin: () => Promise<T>): Promise<T> {
     if (this.#closed) throw this.#closed

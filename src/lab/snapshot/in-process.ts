@@ -72,7 +72,9 @@ export const restoreStates = async (
   await cluster.active()
 }
 
-/** Returns the start position: primaries, then performance secondaries, which may be DR primaries, then DR secondaries. */
+/**
+ * Returns the start position: primaries, then performance secondaries, which may be DR primaries, then DR secondaries.
+ */
 const startOrderOf = ({ streams }: ServerImage): number => (streams.includes('dr') ? 2 : streams.length)
 
 /** Finds the first secondary that streamed when the images were taken but does not stream now, with the reason. */

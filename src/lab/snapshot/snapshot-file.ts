@@ -133,7 +133,7 @@ export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> 
   return header as SnapshotHeader
 }
 
-/** Removes a snapshot and its key. Elsewhere than among stored snapshots, the file must have a valid header. */
+/** Removes a snapshot and its key. Outside the directory of stored snapshots, the file must have a valid header. */
 export const removeSnapshot = async (nameOrFile: string): Promise<string> => {
   const file = snapshotPath(nameOrFile)
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw missing(file)
@@ -223,7 +223,10 @@ const unpacked = (bytes: Buffer, file: string): Buffer[] => {
 const readKey = (file: string, { keyId }: SnapshotHeader): Buffer => {
   const place = keyPath(file)
   if (!existsSync(place))
-    throw new LabError('usage', `the key of ${file} is missing: copy ${path.basename(place)} to its directory`)
+    throw new LabError(
+      'usage',
+      `the key of ${file} is missing: copy the file ${path.basename(place)} to the directory of the snapshot`,
+    )
   const key = Buffer.from(readNamedText(place).trim(), 'hex')
   if (key.length === SEAL_KEY_BYTES && keyIdOf(key) === keyId) return key
   throw new LabError('usage', `${place} is not the key of ${file}: the files belong to different snapshots`)

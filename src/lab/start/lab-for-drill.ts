@@ -30,8 +30,9 @@ import { requireRoles, runsOn } from '../drills/fitting.js'
 import type { AnyLab } from '../model/cluster.js'
 
 /**
- * Returns why a drill does not run on this lab in place of its own. Undefined if Understudy started the lab, and the lab has the
- * topology, the settings and the roles that the drill requires. Additional settings of the lab, such as TLS, do not matter.
+ * Returns why a drill does not run on this lab in place of its own. Undefined if Understudy started the lab, and the
+ * lab has the topology, the settings and the roles that the drill requires. Additional settings of the lab, such as
+ * TLS, do not matter.
  */
 export const findMisfit = async (drill: Drill, record: AnyLab, host: LabHost): Promise<string | undefined> => {
   if (record.state !== 'running') return record.state === 'attached' ? 'its servers are external' : 'it is not running'
@@ -77,7 +78,7 @@ export interface DrillLab {
   end(options: { readonly keep: boolean }): Promise<void>
 }
 
-/** Starts the lab of a drill. Throws a usage error if the runner does not support the drill. */
+/** Starts the lab of a drill. Rejects with a usage error if the runner does not support the drill. */
 export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOptions): Promise<DrillLab> => {
   if (!runsOn(drill, runner))
     throw new LabError('usage', `the drill ${drill.name} runs only on ${drill.runners.join(' or ')}, not on ${runner}`)
@@ -129,8 +130,8 @@ const upInProcess: Up = async (drill, topology, { seed, timeoutMs, signal }) => 
 const DEFAULT_IMAGE = 'understudy'
 
 /**
- * Starts a topology as local containers: with the compose file of an export, on free ports, wired by this process. On failure or
- * interruption, removes what it started.
+ * Starts a topology as local containers: with the compose file of an export, on free ports, wired by this process. On
+ * failure or interruption, removes what it started.
  */
 const upInContainers: Up = async (drill, given, options) => {
   const host = thisHost()

@@ -8,7 +8,10 @@ import { findExpectedLinks, type FollowView, ROOT_SHOWN, rootOf } from './links.
 
 const HEADER = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']
 
-/** Draws the clusters of a lab as a tree of replication, with their states. Returns table rows, starting with the header. */
+/**
+ * Draws the clusters of a lab as a tree of replication, with their states. Returns table rows, starting with the
+ * header.
+ */
 export const drawLabView = (survey: LabView, nowMs: number): string[][] => {
   const faults = survey.faults ?? []
   const links = [...survey.links, ...findExpectedLinks(survey.clusters, faults, nowMs)]

@@ -162,8 +162,8 @@ export const ROOT_SHOWN = 12
 
 /**
  * Describes secondaries that have applied every entry of their primary, but have a different Merkle root. Their data
- * differs, so waiting does not help. The roots of one survey may be from different times. Therefore reads different
- * roots again, and reports a difference only if it remains while the root of the primary does not change.
+ * differs, so waiting does not help. The roots of one survey may be from different times. If they differ, this
+ * function reads them again. It reports a difference only if it remains while the root of the primary does not change.
  */
 export const findDifferentRoots = async (
   links: readonly FollowView[],

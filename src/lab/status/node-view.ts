@@ -86,8 +86,9 @@ export const askNode = async (
 }
 
 /**
- * Returns why a node is not ready, or has not applied the first `wanted` entries of the node log. Undefined if it has.
- * The entries matter even for a ready node: an entry about a join seals the node that applies it.
+ * Returns why a node is not ready, or has not applied the first `wanted` entries of the node log. Undefined if it is
+ * ready and has applied them. The entries matter even for a ready node: an entry about a join seals the node that
+ * applies it.
  */
 export const findBehind = ({ state, appliedIndex }: NodeView, wanted: number): string | undefined => {
   if (state !== 'active' && state !== 'standby') return `it is ${describeNodeState(state)}`

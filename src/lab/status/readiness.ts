@@ -7,7 +7,9 @@ import { isStreaming } from '../requests/replication-status.js'
 export const READINESS = ['answering', 'unsealed', 'active', 'replicated'] as const
 export type Readiness = (typeof READINESS)[number]
 
-/** Returns why a cluster is not in a state. Undefined if it is. A DR secondary is not `active`: it serves no clients. */
+/**
+ * Returns why a cluster is not in a state. Undefined if it is. A DR secondary is not `active`: it serves no clients.
+ */
 export const findMissing = async (client: ApiClient, wanted: Readiness): Promise<string | undefined> => {
   const { status, json } = await client.send('GET', 'sys/health')
   if (wanted === 'answering') return json ? undefined : `${client.address} does not serve the Vault HTTP API`

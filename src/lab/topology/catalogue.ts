@@ -43,8 +43,8 @@ export const requireTopology = (name: string): Topology => {
 export const readTopologyFile = (file: string): Topology => parseTopology(readDocumentFile(file), file)
 
 /**
- * Returns a bundled topology by its name, or reads a topology file. A path contains a slash or ends in `.yaml` or `.yml`.
- * Throws LabError `usage` with the nearest known name, or with file, line and column of each problem.
+ * Returns a bundled topology by its name, or reads a topology file. A path contains a slash or ends in `.yaml` or
+ * `.yml`. Throws LabError `usage` with the nearest known name, or with file, line and column of each problem.
  *
  * @example
  * import { loadTopology, startLabOf } from 'understudy-lab'

@@ -170,7 +170,9 @@ const PLAN_OBJECT: Schema = mapWith({
   settings: SETTINGS_OBJECT,
 })
 
-/** Returns the schema of a topology that the library receives. `clusters`: its cluster names, which can be any strings. */
+/**
+ * Returns the schema of a topology that the library receives. `clusters`: its cluster names, which can be any strings.
+ */
 export const topologyObjectSchema = (clusters: readonly string[]): Schema => {
   const ends = { primary: TEXT, secondary: TEXT, latencyMs: MS, jitterMs: MS }
   return mapWith(

@@ -24,8 +24,8 @@ import type { Link } from '../model/topology.js'
 import { waitFor, type WaitOptions } from '../requests/wait.js'
 
 /**
- * Creates the links. Links between different clusters are created at the same time, see `mustFollow`. After the first error,
- * the other links stop. A secondary gets the shares of its primary, and its old root token becomes invalid.
+ * Creates the links. Links between different clusters are created at the same time, see `mustFollow`. After the first
+ * error, the other links stop. A secondary gets the shares of its primary, and its old root token becomes invalid.
  */
 export const joinClusters = async <T extends ClusterOfNodes>(
   clusters: readonly T[],
@@ -68,8 +68,8 @@ export const joinClusters = async <T extends ClusterOfNodes>(
 }
 
 /**
- * Whether a link waits for an earlier link. A join erases the data and the roles of its secondary, so it comes before later
- * links of this cluster, and after earlier links of which this cluster is the primary.
+ * Whether a link waits for an earlier link. A join erases the data and the roles of its secondary, so it comes before
+ * later links of this cluster, and after earlier links of which this cluster is the primary.
  */
 const mustFollow = ({ primary, secondary }: Link, earlier: Link | undefined): boolean =>
   earlier !== undefined && ([primary, secondary].includes(earlier.secondary) || earlier.primary === secondary)
@@ -81,7 +81,9 @@ const linksBetweenJoins = (links: readonly Link[], index: number): readonly Link
   return links.filter((link, at) => link.primary === primary && joinsBefore(at) === joinsBefore(index))
 }
 
-/** Makes a cluster a primary of all of these kinds before the first secondary joins, because each change restarts it. */
+/**
+ * Makes a cluster a primary of all of these kinds before the first secondary joins, because each change restarts it.
+ */
 const ensurePrimaries = async (
   cluster: ClusterOfNodes,
   kinds: readonly Kind[],
@@ -114,7 +116,10 @@ const ensurePrimary = async (
   if (refusal) throw refusal
 }
 
-/** Runs work that may use several clients. Reuses the client of an address and a token, and closes all of them afterwards. */
+/**
+ * Runs work that may use several clients. Reuses the client of an address and a token, and closes all of them
+ * afterwards.
+ */
 const withClients = async <T>(work: (clientFor: (cluster: ClientAccess) => ApiClient) => Promise<T>): Promise<T> => {
   const clients = new Map<string, ApiClient>()
   const clientFor = (cluster: ClientAccess) =>
@@ -136,9 +141,9 @@ interface Pair {
 type PairFact = (above: ApiClient, below: ApiClient) => Promise<string | undefined>
 
 /**
- * Waits for a condition of both clusters of a link. Finds the active nodes again for each attempt: another node may become
- * active, and standbys are sealed by a join. Requests to the primary use its root token, and those to the secondary use none
- * unless `withToken` is true.
+ * Waits for a condition of both clusters of a link. Finds the active nodes again for each attempt: another node may
+ * become active, and standbys are sealed by a join. Requests to the primary use its root token, and those to the
+ * secondary use none unless `withToken` is true.
  */
 export const waitForPair = (
   { primary, secondary, kind }: Pair,

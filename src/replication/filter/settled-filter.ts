@@ -54,7 +54,7 @@ export class SettledFilter {
     if (this.current.digest === '') await this.#storage.write((tx) => putJson(tx, KEYS.settledFilter, DOUBTED))
   }
 
-  /** Deletes the record when this cluster stops to be a performance secondary, because no more data will arrive. */
+  /** Deletes the record when this cluster stops being a performance secondary, because no more data will arrive. */
   async forget(): Promise<void> {
     if (this.current.digest === '') return
     await this.#storage.write((tx) => tx.delete(KEYS.settledFilter))

@@ -5,13 +5,14 @@ import { printJson } from '../../base/json-print.js'
 import { isWrite, type NamespaceRef, type Operation, type Request } from '../../logical/request.js'
 import { fieldsOf, invalidField, objectOf, requestOf, textOf } from './travelling-fields.js'
 
+/** Headers that are not forwarded. */
+const SECRET_HEADERS: ReadonlySet<string> = new Set(['x-vault-token', 'authorization', 'cookie'])
+
 /**
  * Encodes a request that a performance secondary forwards to its primary. The secondary has already authorized the
  * request, so it sends neither the token nor properties of the token. If the client requested response wrapping, the
  * secondary wraps the response itself.
  */
-const SECRET_HEADERS: ReadonlySet<string> = new Set(['x-vault-token', 'authorization', 'cookie'])
-
 export const encodeRequest = async (request: Request): Promise<Buffer> => {
   const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !SECRET_HEADERS.has(name)))
   const { id, operation, path, namespace, data, remoteAddress, remotePort } = request

@@ -45,7 +45,7 @@ export class Forwarder {
   /** Forwards a request. Rejects with the error of the primary's backend, or with 503 if the primary is unreachable. */
   async forward(request: Request): Promise<Forwarded> {
     const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
-    // Earlier work for this request may have blocked the event loop for long, so other requests run first.
+    // Earlier work for this request may have blocked the event loop for a long time, so other requests run first.
     await nextTurn()
     const payload = await encodeRequest(request)
     if (payload.length > PAYLOAD_BYTES_MAX) throw bodyTooLarge()

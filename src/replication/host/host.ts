@@ -90,7 +90,7 @@ export interface ReplicationHost extends Surroundings {
  * Replication receives them at its start instead of importing them, because core depends on replication.
  */
 export interface RoleServices {
-  /** Executes a request that a performance secondary forwarded. Throws `LogicalError` like a backend. */
+  /** Executes a request that a performance secondary forwarded. Rejects with `LogicalError` like a backend. */
   executeForwarded(request: Request): Promise<Response | undefined>
 
   /** Set only on a server in dev mode. */

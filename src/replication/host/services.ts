@@ -76,7 +76,7 @@ export interface PrimaryService {
    * secondaries.
    */
   addressesChanged(): void
-  /** Sends a refusal to every secondary and ends its stream. */
+  /** Sends a refusal to every secondary, and ends all streams. */
   refuseAll(refusal: Model.Refusal): void
   stop(reason?: string): Promise<void>
 }

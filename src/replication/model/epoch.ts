@@ -26,8 +26,9 @@ interface Epoch {
   readonly alignedFrom?: number
   /**
    * Positions in the parent's log that the new primary had applied when the epoch began, newest first. The first one is
-   * at `forkIndex`. They show whether the parent still has the log that the new primary received: a disk that was put
-   * back in time has other entries at the same indexes. Missing if unknown, and in old epochs of a chain.
+   * at `forkIndex`. They show whether the parent still has the log that the new primary received: a disk that was
+   * restored to an earlier state has other entries at the same indexes. Missing if unknown, and in old epochs of a
+   * chain.
    */
   readonly applied?: readonly AppliedPosition[]
 }
@@ -98,7 +99,7 @@ export const compareEpochs = (own: EpochChain, other: EpochChain): EpochRelation
 /**
  * Returns true if `other` takes precedence over `own`, a chain of the same replication set. A descendant takes
  * precedence. For diverged chains, the chain whose last epoch has the higher number takes precedence. If the numbers
- * are equal, the greater ID decides, so that both clusters decide alike.
+ * are equal, the greater ID decides, so that both clusters decide in the same way.
  */
 export const isOvertakenBy = (own: EpochChain, other: EpochChain): boolean => {
   const relation = compareEpochs(own, other)
@@ -135,9 +136,9 @@ export interface Surplus {
  * and all later entries of this log. Returns undefined if the other chain includes the whole log.
  *
  * `isAstray`: returns true if this log has another entry at a position, or ended before it. Returns false if this is
- * unknown. If a position that the other log includes is astray, this log was put back in time and continued, so the
- * surplus begins after the newest earlier position that both logs contain. If there is none, it begins with the epoch.
- * The surplus may then have entries that the other log also has.
+ * unknown. If a position that the other log includes is astray, this log was restored to an earlier state and
+ * continued, so the surplus begins after the newest earlier position that both logs contain. If there is none, it
+ * begins with the epoch. The surplus may then have entries that the other log also has.
  */
 export const findSurplus = (
   own: EpochChain,

@@ -43,7 +43,7 @@ export const GUARDS = {
     'files. To reindex anyway, provide the "force" argument',
   reindexRunning: 'reindex is already running',
   aheadOfPrimary:
-    'this cluster is ahead of its primary, which was rewound. To discard the data that only this cluster has, ' +
+    'this cluster is ahead of its primary, which was restored to an earlier state. To discard the data that only this cluster has, ' +
     'provide the "force" argument. To keep this data, promote this cluster',
   notEnabled: 'replication is not enabled',
   invalidFilterMode: 'mode must be allow or deny',

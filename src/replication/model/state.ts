@@ -59,8 +59,8 @@ export interface Ahead {
   readonly epoch: string
   readonly index: number
   /**
-   * The last index that both logs contain, and the last index of the primary's log. Unless `isCommonKnown`, the logs may
-   * differ before `commonIndex`.
+   * The last index that both logs contain, and the last index of the primary's log. Unless `isCommonKnown`, the logs
+   * may differ before `commonIndex`.
    */
   readonly commonIndex: number
   readonly isCommonKnown?: boolean
@@ -151,7 +151,7 @@ export const isCopy = (record: KindRecord): record is SecondaryRecord & { readon
   record.mode === 'secondary' && record.hasFollowed
 
 /**
- * Returns the epochs of this kind that end when this cluster stops to be primary:
+ * Returns the epochs of this kind that end when this cluster stops being a primary:
  * - primary: all epochs of its record; none on a DR copy, which has the performance epochs of its primary
  * - former primary: the ended epochs of its record, or all epochs if it is a secondary that has followed no primary
  * - other secondary: the last followed epoch, if it has ended

@@ -144,7 +144,7 @@ export interface SecondaryHooks {
   who(): PeerIdentity
   /** Returns the reason to reject a primary (an older epoch or another set), or undefined if it is accepted. */
   findObjection(primary: PeerIdentity): string | undefined
-  /** Returns true while this cluster has entries that its primary lost. It then follows only a primary of a newer epoch. */
+  /** Returns true while this cluster has entries that its primary lost. It then only follows a newer epoch. */
   isAhead(): boolean
   /** Records the epochs of the primary that is followed from now on. Awaited before its data is applied. */
   takeEpochs(primary: PeerIdentity): Promise<void>
@@ -170,7 +170,7 @@ export interface SecondaryHooks {
   onCompared(rule: string): Promise<void>
   /** Called when the primary was demoted or disabled, so that its epoch has ended. */
   onEpochEnded(): void
-  /** Called just before the state becomes `stream-wals`. `isFound`: the primary has confirmed this cluster's position. */
+  /** Called just before the state becomes `stream-wals`. `isFound`: the primary has confirmed the position. */
   onSynced(isFound: boolean): Promise<void>
   /** Stores the primary's addresses for the next start. */
   onPrimaryAddresses(addresses: PrimaryAddresses): void

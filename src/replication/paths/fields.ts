@@ -26,12 +26,12 @@ export const PROMOTE_FIELDS = {
 } as const
 
 export const RECOVER_FIELDS = {
-  force: bool('Follows a rewound primary again, and discards the data that only this cluster has.'),
+  force: bool('Follows a primary that was restored to an earlier state. Discards the data that only this cluster has.'),
 } as const
 
 export const REINDEX_FIELDS = {
   diff: bool('Compares key by key first, and logs the differences.'),
-  force: bool('Follows a rewound primary again, and discards the data that only this cluster has.'),
+  force: bool('Follows a primary that was restored to an earlier state. Discards the data that only this cluster has.'),
   skip_flush: bool('Writes the rebuilt trees to disk later.'),
 } as const
 

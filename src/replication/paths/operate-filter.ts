@@ -11,7 +11,10 @@ import { ownFilterId } from '../roles/secondary-role.js'
 import { isCopy, type PrimaryRecord } from '../model/state.js'
 import { WARNINGS } from '../roles/texts.js'
 
-/** The API operations of path filters, and of the lists of what a rule covers without naming it. */
+/**
+ * The API operations of path filters, and of the dynamic lists: mounts and namespaces that a rule covers without naming
+ * them.
+ */
 
 export const putFilter = async (
   context: ReplicationContext,

@@ -70,7 +70,7 @@ const followAgain = (context: ReplicationContext): Promise<void> =>
     const { host, roles } = context
     const kind = aheadKind(context)
     if (!kind) return
-    host.log.warn('following a rewound primary', { kind })
+    host.log.warn('following a primary that was restored to an earlier state', { kind })
     await releaseHeld(host, kind)
     await roles.update(kind, (record) => {
       if (!('ahead' in record)) return record

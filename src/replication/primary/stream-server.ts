@@ -83,7 +83,7 @@ export class StreamServer implements ClusterService, PrimaryService {
     for (const stream of this.registry.streams) stream.end(refusalError(code, text, { overtaker }))
   }
 
-  /** Ends every stream with a reason, stops to serve secondaries, and waits for pending calls. */
+  /** Ends every stream with a reason, stops serving secondaries, and waits for pending calls. */
   async stop(reason = 'the primary is stopping'): Promise<void> {
     this.#isStopped = true
     for (const stream of this.registry.streams) stream.end(refusalError('unavailable', reason))
@@ -178,7 +178,7 @@ export class StreamServer implements ClusterService, PrimaryService {
     const { kind, store, hooks, log, shipBatchBytes, recorder = silentRecorder } = this.#options
     const [first, ...rest] = await stream.receive()
     const open = first?.open
-    if (!open || rest.length > 0) throw refusalError('failed', 'a stream begins with one opening message')
+    if (!open || rest.length > 0) throw refusalError('failed', 'a stream must begin with exactly one opening message')
     const { secondaryId, who } = this.#admit('StreamWals', caller, open.who)
     this.#requireNotRewound(secondaryId, open.position)
     this.registry.opened(secondaryId, caller.commonName, who, stream)
@@ -220,7 +220,7 @@ export class StreamServer implements ClusterService, PrimaryService {
     if (!position || position.epoch !== currentEpoch(hooks.who().epochs)?.id) return
     if (!store.isAstray(position)) return
     const lastIndex = store.position.index
-    log.error('a secondary is ahead of this primary, which was rewound', {
+    log.error('a secondary is ahead of this primary, which was restored to an earlier state', {
       kind,
       secondary: secondaryId,
       index: position.index,

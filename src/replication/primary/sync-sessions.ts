@@ -28,7 +28,7 @@ export class SyncSession {
   /** Returns the pages that differ from the caller's 256 page hashes (`pages`), with the group hashes of each. */
   conflictingPages(tree: Tree, pages: Buffer): Omit<ConflictingPagesReply, 'who'> {
     this.#check(tree)
-    if (pages.length !== PAGES * HASH) throw refusalError('failed', 'a tree has 256 page hashes')
+    if (pages.length !== PAGES * HASH) throw refusalError('failed', 'the request must contain 256 page hashes')
     const conflicting = differingHashes(this.snapshot.trees[tree].pages(), pages, PAGES)
     const groups = conflicting.map((page) => this.snapshot.trees[tree].groups(page))
     return { pages: conflicting, groups: Buffer.concat(groups) }
@@ -36,14 +36,16 @@ export class SyncSession {
 
   subPageHashes(tree: Tree, groups: readonly number[]): Buffer {
     this.#check(tree)
-    if (groups.length > PAGES * GROUPS_PER_PAGE) throw refusalError('failed', 'a tree has 4096 groups')
+    if (groups.length > PAGES * GROUPS_PER_PAGE)
+      throw refusalError('failed', 'the request must contain at most 4096 groups')
     return Buffer.concat(groups.map((group) => this.snapshot.trees[tree].subPages(group)))
   }
 
   /** Yields all keys of a tree. Throws a refusal if a filter withholds some of them. */
   async *fetchTree(tree: Tree): AsyncGenerator<FetchKeysReply> {
     this.#check(tree)
-    if (tree === 'replicated' && this.#audience.filter) throw refusalError('failed', 'this copy is filtered')
+    if (tree === 'replicated' && this.#audience.filter)
+      throw refusalError('failed', 'a path filter applies, so the tree cannot be copied as a whole')
     const reply = new ReplyBuilder()
     for await (const chunk of this.snapshot.scan(tree)) {
       for (const { key, value } of chunk) if (reply.add(key, value)) yield reply.take()
@@ -71,7 +73,7 @@ export class SyncSession {
       reply.addDifference(row.sub_page, difference)
       for (const key of difference.missing) {
         const value = this.snapshot.get(key)
-        if (value === undefined) throw new Error('a leaf of a snapshot has no value in it')
+        if (value === undefined) throw new Error('the snapshot has a leaf without a value')
         if (reply.add(key, value)) yield reply.take()
       }
     }

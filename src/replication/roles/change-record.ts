@@ -6,7 +6,9 @@ import type { Kind } from '../model/types.js'
 /** The inputs of record changes in addition to the record. They exist before the first change is applied. */
 export interface Ingredients {
   newId(): string
-  /** ID of all epochs that one role change starts. With equal IDs, both kinds order two sibling epochs alike. */
+  /**
+   * ID of all epochs that one role change starts. With equal IDs, both kinds order two sibling epochs in the same way.
+   */
   readonly epochId: string
   /** By kind, the epochs that end when this cluster gives up its role. */
   readonly ended?: Readonly<Record<Kind, EpochChain>>
@@ -56,7 +58,7 @@ const changeRecord = (
         ...('credentials' in record && record.credentials && { former: record.credentials }),
       }
     case 'start-epoch': {
-      if (record.mode === 'disabled') throw new Error('an epoch needs a set')
+      if (record.mode === 'disabled') throw new Error('a cluster without a replication set cannot start an epoch')
       const epochs = extendChain(record.epochs, given.epochId, given.fork)
       if (record.mode !== 'primary') return { ...record, epochs }
       const { fenced: _, ...free } = record

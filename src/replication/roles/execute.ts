@@ -88,7 +88,7 @@ const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparat
     case 'list-missing':
       return keepPromotionLoss(host, effect.kind, roles.record(effect.kind), effect.safety)
     case 'list-surplus':
-      if (!given.joining) throw new Error('a surplus needs the epochs of another cluster')
+      if (!given.joining) throw new Error('the epochs of the new primary are missing')
       return listSurplus(context, effect.kind, given.joining.epochs, host.store.remotePosition ?? prepared.position)
     case 'plant-dev-root':
       return plantDevRoot(given.dev, host)

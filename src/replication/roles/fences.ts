@@ -99,7 +99,7 @@ export class Fences {
       const { fenced: _, ...free } = record
       return { ...free, epochs: extendChain(record.epochs, id, fork, beyond) }
     })
-    host.log.warn('a new epoch begins above an ended epoch', { kinds, epoch: id })
+    host.log.warn('starting an epoch with a higher number than an ended epoch', { kinds, epoch: id })
     onMoved()
   }
 

@@ -16,7 +16,7 @@ import { merkleRootOf } from './tree-maintenance.js'
 export const LOSS_REASONS = {
   failover: 'not replicated before the failover',
   overtaken: 'received from the former primary, unknown to the new primary',
-  rewound: 'ahead of the primary, which was rewound',
+  rewound: 'ahead of the primary, which was restored to an earlier state',
 } as const
 
 type LossReason = (typeof LOSS_REASONS)[keyof typeof LOSS_REASONS]
@@ -76,9 +76,9 @@ export const keepPromotionLoss = async (
 }
 
 /**
- * Records the entries of a follower that its primary, or the successor of its primary, does not have. Uses the same form
- * as a former primary. Keeps an open list of the same entries, because after a restart their frames are not in memory.
- * `why` decides whether the entries are held (`rewound`), or will be discarded.
+ * Records the entries of a follower that its primary, or the successor of its primary, does not have. Uses the same
+ * form as a former primary. Keeps an open list of the same entries, because after a restart their frames are not in
+ * memory. `why` decides whether the entries are held (`rewound`), or will be discarded.
  */
 export const keepSurplusLoss = async (
   host: Host,

@@ -66,9 +66,8 @@ export interface StoredLoss {
 const ENTRIES_PER_RECORD = 1000
 
 /**
- * Stores a loss. Writes the frames first and the list last, so that every listed loss is complete. The list
- * replaces an earlier list with this ID. Resolves to the IDs of the oldest losses, which were removed to stay within the
- * limit.
+ * Stores a loss. Writes the frames first and the list last, so that every listed loss is complete. The list replaces an
+ * earlier list with this ID. Resolves to the IDs of the oldest losses, which were removed to stay within the limit.
  */
 export const writeLoss = async (
   storage: Storage,

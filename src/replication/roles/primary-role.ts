@@ -57,7 +57,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
     const { host, kind } = this.#options
     const record = this.#options.roles.record(kind)
     if (record.mode !== 'primary' || this.#options.roles.isLeaving || !host.isLeading()) {
-      return refused('unavailable', 'this cluster is not a primary now')
+      return refused('unavailable', 'this cluster is not a primary')
     }
     const row = record.registrations.find((candidate) => candidate.commonName === commonName)
     if (!row) return refused('revoked', 'this certificate is not registered; it needs a new activation token')
@@ -146,7 +146,10 @@ export class PrimaryRole implements Model.PrimaryHooks {
     }
   }
 
-  /** Returns the visibility rules of a secondary. They evaluate the filter at each call, because it may change meanwhile. */
+  /**
+   * Returns the visibility rules of a secondary. They evaluate the filter at each call, because it may change
+   * meanwhile.
+   */
   #visibilityOf(secondaryId: string): Visibility {
     const { filters } = this.#options
     const filter = () => filters.compiled(filterIdOf(this.#record(), secondaryId, filters))
@@ -168,7 +171,7 @@ export class PrimaryRole implements Model.PrimaryHooks {
 
   #record(): PrimaryRecord {
     const record = this.#options.roles.record(this.#options.kind)
-    if (record.mode !== 'primary') throw refusalError('unavailable', 'this cluster is not a primary now')
+    if (record.mode !== 'primary') throw refusalError('unavailable', 'this cluster is not a primary')
     return record
   }
 

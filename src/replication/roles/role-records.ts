@@ -95,7 +95,7 @@ export class RoleRecords {
   }
 
   async #wipe(drafts: Records, material: WipeMaterial | undefined): Promise<void> {
-    if (!material) throw new Error('a wipe needs the keys of the new data')
+    if (!material) throw new Error('a wipe requires the keys of the new data')
     this.#isLeaving = true
     const records = KINDS.filter((kind) => drafts[kind].mode !== 'disabled').map((kind) => ({
       key: recordKey(kind),
@@ -203,7 +203,7 @@ const joiningOf = (records: Records): FreshStart['joining'] => {
     const record = records[kind]
     if (record.mode === 'bootstrapping') return { kind, setId: record.setId }
   }
-  throw new Error('a cluster is wiped only to join a set')
+  throw new Error('only a cluster that joins a replication set can be wiped')
 }
 
 /** Returns an accepted check or decision. Throws `LogicalError` for a refusal. */

@@ -31,8 +31,8 @@ export const openLosses = async (storage: Storage, kind: Kind): Promise<OpenList
   )
 
 /**
- * Ends the open lists of a kind. Must be called when the data of this cluster equals the data of its primary, before later
- * entries are applied, or when this cluster follows no primary any more.
+ * Ends the open lists of a kind. Must be called when the data of this cluster equals the data of its primary, before
+ * later entries are applied, or when this cluster no longer follows a primary.
  */
 export const settleLosses = async ({ storage, store, log }: Host, kind: Kind): Promise<void> => {
   for (const { id, loss } of await openLosses(storage, kind)) {
@@ -56,8 +56,8 @@ export const dropHeld = async ({ storage }: Host, kind: Kind): Promise<void> => 
 const VALUES_PER_TURN = 256
 
 /**
- * Returns the entries whose effect the data does not have: those after the last change of their key that set the present
- * value. All of them if none set it.
+ * Returns the entries whose effect the data does not have: those after the last change of their key that set the
+ * present value. All of them if none set it.
  */
 const findLost = async (
   store: Pick<ReplicableStore, 'snapshot'>,

@@ -208,9 +208,9 @@ export class Replication {
   }
 
   /**
-   * Resolves to the entries that this cluster discarded, or will discard when it follows its new primary. With `isHeld`, those
-   * that it still has although its primary has lost them. `/_understudy/v1/losses` shows both. `isSettled`: the data of
-   * this cluster shows that the entries are lost.
+   * Resolves to the entries that this cluster discarded, or will discard when it follows its new primary. With
+   * `isHeld`, those that it still has although its primary has lost them. `/_understudy/v1/losses` shows both.
+   * `isSettled`: the data of this cluster shows that the entries are lost.
    */
   async losses(isHeld = false): Promise<(Loss & { readonly isSettled: boolean })[]> {
     const { storage } = this.context.host

@@ -92,8 +92,9 @@ export const followOver = async (
 }
 
 /**
- * Throws a refusal and closes the connection unless a cluster that is ahead of a rewound primary may follow this primary.
- * Sends no position, because a primary that has trimmed its log up to that position accepts it, and compares all data.
+ * Rejects with a refusal and closes the connection unless a cluster that is ahead of a rewound primary may follow this
+ * primary. Sends no position, because a primary that has trimmed its log up to that position accepts it, and compares
+ * all data.
  */
 const requireNewerPrimary = async (
   connection: PrimaryConnection,

@@ -141,8 +141,8 @@ const parseCas = (options: { readonly [key: string]: JsonValue } | null): number
 }
 
 /**
- * Removes the oldest versions beyond the limit: the larger of the key's limit and the mount's limit. Returns the numbers of
- * the removed versions.
+ * Removes the oldest versions beyond the limit: the larger of the key's limit and the mount's limit. Returns the
+ * numbers of the removed versions.
  */
 const dropOldVersions = (metadata: KeyMetadata, config: KvConfig): number[] => {
   const limit = Math.max(metadata.maxVersions, config.maxVersions) || DEFAULT_MAX_VERSIONS

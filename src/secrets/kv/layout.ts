@@ -2,6 +2,7 @@
  * The storage keys of both KV versions, relative to the mount. The versions share no prefix, so that an upgrade can be
  * interrupted and resumed at any key: keys below `V1_PREFIX` are not upgraded yet.
  */
+
 export const V1_PREFIX = 'data/'
 
 export const CONFIG_KEY = 'config'

@@ -21,7 +21,8 @@ const derive = (secret: Buffer, context: Buffer, length: number): Buffer => {
 }
 
 /**
- * Returns the encryption key of a version and, for convergent encryption, the key that derives the nonce from the plaintext.
+ * Returns the encryption key of a version and, for convergent encryption, the key that derives the nonce from the
+ * plaintext.
  */
 export const symmetricKeys = (
   record: KeyRecord,

@@ -103,7 +103,7 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
     definePath(
       'rewrap/:name',
       REWRAP_FIELDS,
-      'Encrypt ciphertexts again with the latest version, without revealing the plaintext.',
+      'Encrypt ciphertexts again with the latest version of the key, without revealing the plaintext.',
       {
         update: async (call) => {
           const input = readInput(call)

@@ -60,8 +60,8 @@ export class KeyStore {
   }
 
   /**
-   * Changes a key. `fn` receives the stored record and returns the new record, or throws. Throws LogicalError 400 with
-   * `text` if the key does not exist.
+   * Changes a key. `fn` receives the stored record and returns the new record, or throws. Rejects with LogicalError 400
+   * with `text` if the key does not exist.
    */
   change(name: string, text: string, fn: (record: KeyRecord) => KeyRecord): Promise<KeyRecord> {
     return this.context.storage.write((tx) => {

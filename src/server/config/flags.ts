@@ -41,7 +41,7 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
     help: 'Implies -dev-tls; runs three nodes in this process, on three ports from the listen address',
   },
   'dev-four-cluster': {
-    help: 'Refused: use "understudy up four"',
+    help: 'Not supported: use "understudy up four"',
     refusal: '-dev-four-cluster is not supported: use "understudy up four"',
   },
   'dev-latency': { value: 'milliseconds', help: IGNORED, warning: NO_LATENCY },
@@ -70,7 +70,7 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   'log-rotate-max-files': { value: 'count', help: 'Accepted without effect' },
   'exit-on-core-shutdown': { help: 'Accepted without effect' },
   recovery: {
-    help: 'Refused: stop the server and use "understudy storage verify"',
+    help: 'Not supported: stop the server and use "understudy storage verify"',
     refusal: 'recovery mode is not supported: stop the server and use "understudy storage verify"',
   },
 }

@@ -17,7 +17,7 @@ export const resolveListeners = (sources: ConfigSources): ListenerConfig[] => {
     if (stanza.label === 'tcp') return true
     findings.problems.push({
       origin: stanza.origin,
-      text: `listener "${stanza.label}" is not supported; supported is tcp`,
+      text: `listener "${stanza.label}" is not supported: use listener "tcp"`,
     })
     return false
   })
@@ -123,7 +123,10 @@ const resolveProxyProtocol = (settings: ResolvedSettings): ListenerConfig['proxy
   const hasProxies = (settings.values[PROXIES]?.value as readonly string[] | undefined)?.length
   const usesAddresses = Object.hasOwn(USES_ADDRESSES, behavior) ? USES_ADDRESSES[behavior] : undefined
   if (usesAddresses === undefined)
-    settings.refuse(BEHAVIOR, `${BEHAVIOR}: "${behavior}" is not use_always, allow_authorized or deny_unauthorized`)
+    settings.refuse(
+      BEHAVIOR,
+      `${BEHAVIOR} must be use_always, allow_authorized or deny_unauthorized, not "${behavior}"`,
+    )
   else if (usesAddresses && !hasProxies)
     settings.refuse(BEHAVIOR, `${BEHAVIOR} "${behavior}" requires ${PROXIES}: name the addresses of the proxies`)
   else if (!usesAddresses && hasProxies) {
@@ -146,17 +149,17 @@ const resolveTls = (settings: ResolvedSettings): ListenerTls => {
   const requireClientCert = settings.flag('tls_require_and_verify_client_cert')
   const disableClientCerts = settings.flag('tls_disable_client_certs')
   if (!TLS_VERSIONS.includes(newest) || newest < 'tls12' || newest < oldest) {
-    const text = `tls_max_version "${newest}" is not tls12 or tls13, or is older than tls_min_version`
+    const text = `tls_max_version must be tls12 or tls13, and at least tls_min_version, not "${newest}"`
     settings.refuse('tls_max_version', text)
   }
-  for (const name of suites.unknown) settings.refuse('tls_cipher_suites', `tls_cipher_suites: "${name}" is not known`)
+  for (const name of suites.unknown) settings.refuse('tls_cipher_suites', `tls_cipher_suites: "${name}" is unknown`)
   if (requireClientCert && disableClientCerts) {
     const [one, other] = ['tls_disable_client_certs', 'tls_require_and_verify_client_cert']
     settings.refuse(one, `'${one}' and '${other}' are mutually exclusive`)
   }
   if (certFile === '' || keyFile === '')
     settings.refuse('', 'tls_cert_file and tls_key_file are required unless tls_disable is true')
-  if (!TLS_VERSIONS.includes(oldest)) settings.refuse('tls_min_version', `tls_min_version "${oldest}" is not known`)
+  if (!TLS_VERSIONS.includes(oldest)) settings.refuse('tls_min_version', `tls_min_version "${oldest}" is unknown`)
   else if (oldest < 'tls12')
     settings.warn('tls_min_version', `tls_min_version "${oldest}" is raised to tls12: older versions are not supported`)
   checkFiles(settings)

@@ -32,7 +32,7 @@ export const resolveSeal = (sources: ConfigSources, own: { readonly simulateSeal
   if (!isSupported && own.simulateSeals)
     return { type: 'auto', name: stanza.label, keyId: 'simulated', key: undefined, previous: undefined }
   if (!isSupported) {
-    const text = `seal "${stanza.label}" is not supported; supported are shamir, static and transit. ${STAND_IN}`
+    const text = `seal "${stanza.label}" is not supported: use shamir, static or transit. ${STAND_IN}`
     settings.refuse('', text)
     return { type: 'shamir' }
   }

@@ -158,7 +158,7 @@ const resolveLog = ({ flags, env, settled, findings }: ConfigSources): LogConfig
   const known = LOG_LEVELS[level]
   if (!known) refuse(levels, `unknown log level "${level}"`)
   if (format !== 'json' && format !== 'standard' && format !== BY_READER)
-    refuse(formats, `log format is standard or json, not "${format}"`)
+    refuse(formats, `the log format must be standard or json, not "${format}"`)
   return {
     level: known ?? 'info',
     format: format === 'json' || format === 'standard' ? format : undefined,

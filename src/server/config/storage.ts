@@ -40,7 +40,7 @@ export const resolveStorage = (sources: ConfigSources): StorageConfig => {
   }
   if (!STORAGE_LABELS.has(label)) {
     const known = [...STORAGE_LABELS].filter((name) => name !== 'inmem_ha').join(', ')
-    settings.refuse('', `storage "${label}" is not supported; supported are ${known}`)
+    settings.refuse('', `storage "${label}" is not supported: use one of ${known}`)
   }
   if (label === 'etcd') return { label, path: undefined, nodeId, etcd: resolveEtcd(stanza, sources) }
   if (MEMORY_LABELS.has(label)) return { label, path: undefined, nodeId }
@@ -68,7 +68,7 @@ const resolveEtcd = (stanza: Stanza, { env, settled }: ConfigSources) => {
   if (env.ETCD_DISCOVERY_SRV)
     settings.refuse('discovery_srv', 'ETCD_DISCOVERY_SRV is not supported; list the members as address')
   const api = text('etcd_api', 'v3')
-  if (api !== 'v3' && api !== '3') settings.refuse('etcd_api', `etcd_api "${api}" is not supported; supported is v3`)
+  if (api !== 'v3' && api !== '3') settings.refuse('etcd_api', `etcd_api "${api}" is not supported: use v3`)
   const username = text('username')
   const password = settings.secret('password', sources('password'))
   if ((username === '') !== (password === '')) settings.refuse('username', 'username and password must be set together')

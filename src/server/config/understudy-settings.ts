@@ -15,7 +15,7 @@ export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSour
   const own = settled.within('understudy', { values, origin: 'understudy' })
   const { dialRoutes, license: given, ...settings } = resolveRows(own, isDev)
   const license = LICENSES.find((one) => one === given)
-  if (!license) own.refuse('license', `license is enterprise, plus or none, not "${given}"`)
+  if (!license) own.refuse('license', `license must be enterprise, plus or none, not "${given}"`)
   if (settings.walRetentionEntries < LIMITS.walRetentionEntriesMin) {
     own.refuse('wal_retention_entries', `wal_retention_entries must be at least ${LIMITS.walRetentionEntriesMin}`)
   }

@@ -41,10 +41,10 @@ export const openDev = async (runtime: Runtime, config: ServerConfig, log: Log):
     share: shares[0],
     rootToken,
   }))
-  if (!made.share) throw new Error('a seal without shares')
+  if (!made.share) throw new Error('the seal has created no key share')
   await seal.unseal(made.share)
   const cluster = runtime.cluster
-  if (!cluster) throw new Error('an unsealed runtime without a cluster')
+  if (!cluster) throw new Error('the server is unsealed, but the cluster is not open')
   const { tokens, mounts } = cluster.services
   const wanted = config.dev?.rootTokenId ?? ''
   const rootToken = wanted === '' ? made.rootToken : (await tokens.createRoot(wanted)).id

@@ -23,8 +23,8 @@ import type { Runtime } from '../runtime/runtime.js'
 
 interface RelayServiceOptions {
   /**
-   * Serves a request as if a client had sent it to this node. Throws `NotActive`, without executing the request, if
-   * this node is not active.
+   * Serves a request as if a client had sent it to this node. Rejects with `NotActive`, without executing the request,
+   * if this node is not active.
    */
   readonly serve: (request: IncomingRequest, how: Omit<Relayed, 'request'>) => Promise<Rendered>
   /** Reserves memory budget for a large response until the call ends. */
@@ -43,7 +43,7 @@ export class NotActive extends Error {
 /** Creates the service that a node provides to the standbys of its cluster. */
 export const createRelayService = (options: RelayServiceOptions): ClusterService => {
   const { serve, reservationForCall, appliedIndex, isRevoked, log } = options
-  const refusing = refusingService(() => refusalError('forbidden', 'a standby may call only forward'))
+  const refusing = refusingService(() => refusalError('forbidden', 'a standby may call only the method "forward"'))
   return {
     ...refusing,
     forward: async ({ gone, commonName }, { payload }) => {

@@ -12,10 +12,10 @@ const SECRET_ID = new RegExp(
 )
 
 /**
- * Describes lost entries, in the order of the log. `credential` is the type of the credential that an entry revoked. The
- * credential is valid again, because the entry is lost. It is null for all other entries, and for a credential that the
- * lost entries also created, or that has expired. The lease of a token counts as its token. `isStored` tells whether a
- * SecretID is valid on the new primary.
+ * Describes lost entries, in the order of the log. `credential` is the type of the credential that an entry revoked.
+ * The credential is valid again, because the entry is lost. It is null for all other entries, and for a credential that
+ * the lost entries also created, or that has expired. The lease of a token counts as its token. `isStored` tells
+ * whether a SecretID is valid on the new primary.
  */
 export const describeLost = (
   entries: readonly LostEntry[],

@@ -13,7 +13,7 @@ import type { Store } from '../../storage/store/store.js'
 interface FollowerStoreOptions extends StoreSurroundings, Pick<Facilities, 'clock' | 'log'> {
   readonly source: EngineSource
   readonly sharedLog: SharedLog
-  /** Called when the store cannot follow the log any longer, so that everything must be reopened. */
+  /** Called when the store can no longer follow the log, so that everything must be reopened. */
   readonly onBroken: (reason: string) => void
 }
 

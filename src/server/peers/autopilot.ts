@@ -65,8 +65,8 @@ const findServers = async (storage: Storage, sources: Sources): Promise<readonly
 
 /**
  * Removes a node from the cluster. Runs on the active node. `servers` are all nodes, including this one. Does nothing
- * in etcd if the node has no member. Throws LogicalError 400 if the cluster has no other node. Throws LogicalError 503
- * if fewer than a majority of the other voters are healthy, or if etcd does not remove the member.
+ * in etcd if the node has no member. Rejects with LogicalError 400 if the cluster has no other node. Rejects with
+ * LogicalError 503 if fewer than a majority of the other voters are healthy, or if etcd does not remove the member.
  */
 export const removeNode = async (
   nodeId: string,

@@ -60,7 +60,7 @@ export class JoinServer {
   async challenge(serverId: string): Promise<{ challenge: Buffer; type: string; config: SealConfig }> {
     const { keys, rootKey } = this.#context.runtime.seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
-    if (!keys.config) throw new Error('an open cluster without a seal')
+    if (!keys.config) throw new Error('the cluster is open, but has no seal configuration')
     const challenge = await keys.sealChallenge(this.#secretOf(serverId, this.#period), rootKey)
     return { challenge, type: keys.type, config: keys.config }
   }
@@ -85,8 +85,8 @@ export class JoinServer {
   }
 
   /**
-   * Checks that the server can become a node. Removes etcd members that never became voters. Throws LogicalError 400 if
-   * a voter already has this ID or address, and 503 if another server is joining.
+   * Checks that the server can become a node. Removes etcd members that never became voters. Rejects with LogicalError
+   * 400 if a voter already has this ID or address, and 503 if another server is joining.
    */
   async requireNew({ nodeId, peerAddress }: PeerRecord): Promise<void> {
     const { etcd, options, storage } = this.#context
@@ -109,8 +109,8 @@ export class JoinServer {
   }
 
   /**
-   * Removes a stale etcd member without a vote, since etcd allows only one. Throws LogicalError 503 if the server of
-   * this member may still start.
+   * Removes a stale etcd member without a vote, since etcd allows only one. Rejects with LogicalError 503 if the server
+   * of this member may still start.
    */
   async #removeStale({ ID, name, peerURLs }: Member): Promise<void> {
     const { etcd, options } = this.#context

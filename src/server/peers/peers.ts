@@ -125,8 +125,8 @@ export class Peers {
   }
 
   /**
-   * Returns the data for a joining server. Throws LogicalError 403 if the answer to the challenge is wrong, and 503
-   * while the storage migrates to several nodes.
+   * Returns the data for a joining server. Rejects with LogicalError 403 if the answer to the challenge is wrong, and
+   * 503 while the storage migrates to several nodes.
    */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
     this.#requireProgram()

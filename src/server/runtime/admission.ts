@@ -38,8 +38,8 @@ export class Admission {
 
   /**
    * Resolves when the request can be handled: immediately, after the change that it waits for, or when its maximum wait
-   * is over. Throws LogicalError 503 if the request changes a role while another request changes one. The caller must
-   * call `leave` afterwards.
+   * is over. Rejects with LogicalError 503 if the request changes a role while another request changes one. The caller
+   * must call `leave` afterwards.
    */
   async admit(request: IncomingRequest): Promise<void> {
     await this.#queue.pass(request, () => this.#mustWait(request) || !this.#hasTurn(request))

@@ -43,7 +43,7 @@ const unseal = async ({ seal }: Runtime, { rootKey, log }: OpenAgainOptions): Pr
 }
 
 /**
- * Replaces the data of this node and of the other nodes of its cluster. Throws OutcomeUnknown if this node has
+ * Replaces the data of this node and of the other nodes of its cluster. Rejects with OutcomeUnknown if this node has
  * published the new data but cannot use it. The other nodes then use the new data, and this node receives it later.
  */
 export const replaceForAll = async (

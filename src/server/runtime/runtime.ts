@@ -139,8 +139,8 @@ export class Runtime implements RuntimeParts {
   }
 
   /**
-   * Opens the cluster. Used on a single-node cluster, and when a node becomes active. Throws LogicalError 503 if it is
-   * sealed.
+   * Opens the cluster. Used on a single-node cluster, and when a node becomes active. Rejects with LogicalError 503 if
+   * it is sealed.
    */
   openCluster(): Promise<void> {
     return this.#inOpening(async () => {

@@ -78,7 +78,7 @@ export class SimulatedClock implements Clock {
     return sleepWith(this, ms, signal)
   }
 
-  /** Advances the time until `main` has settled. Throws after `limitMs` virtual ms, or if no timer is left. */
+  /** Advances the time until `main` has settled. Rejects after `limitMs` virtual ms, or if no timer is left. */
   async run<T>(main: Promise<T>, limitMs: number): Promise<T> {
     let isDone = false
     const ended = main.finally(() => {

@@ -113,7 +113,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
       }).isAllowed,
     renewalTimes: (entry) => {
       const mount = router.find(entry.namespace, entry.path)?.mount
-      if (!entry.origin || !mount?.backend.renew) throw new Error('a login token without a backend to renew it')
+      if (!entry.origin || !mount?.backend.renew) throw new Error('no backend can renew the token of this login')
       return mount.backend.renew(entry.origin)
     },
     onIssued: (entry) => {

@@ -163,7 +163,9 @@ const renewToken = async (ask: Ask, { clock, log, signal }: TransitSurroundings)
   }
 }
 
-/** Renews the token. Returns the time until the next renewal, in ms. Throws NotRenewable if it is not renewable. */
+/**
+ * Renews the token. Returns the time until the next renewal, in ms. Rejects with NotRenewable if it is not renewable.
+ */
 const renewOnce = async (ask: Ask, log: Log, signal: AbortSignal): Promise<number> => {
   try {
     const found = asObject((await ask('GET', 'auth/token/lookup-self')).data)

@@ -68,8 +68,8 @@ const FOREIGN =
   'could not verify hash file, possibly the snapshot is using a different set of unseal keys; use the snapshot-force API to bypass this check'
 
 /**
- * Reads and checks the whole file before any change. Throws LogicalError 400 if the file is damaged. Unless `isForced`
- * is true, also throws if the snapshot is from another cluster.
+ * Reads and checks the whole file before any change. Rejects with LogicalError 400 if the file is damaged. Unless
+ * `isForced` is true, also rejects if the snapshot is from another cluster.
  */
 export const planRestoration = async (
   { store, seal, barrier }: RuntimeParts,

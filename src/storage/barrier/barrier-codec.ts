@@ -8,6 +8,7 @@ import { LogicalError } from '../../logical/errors.js'
  * ciphertext, tag (16 bytes). The tag also covers the storage key, so a value that was copied to another storage key
  * fails to decrypt.
  */
+
 const VERSION = 1
 const HEAD_BYTES = 5
 const OVERHEAD_BYTES = HEAD_BYTES + AEAD_NONCE_BYTES + AEAD_TAG_BYTES

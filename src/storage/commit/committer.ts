@@ -182,7 +182,7 @@ export class Committer {
   }
 
   async #write(units: readonly Write[]): Promise<void> {
-    // Large transactions have already blocked the event loop for long.
+    // Large transactions have already blocked the event loop for a long time.
     const bytes = bytesOf(units)
     await yieldToEventLoop(bytes)
     const batch = findBatch(units[0]) ?? this.log.batch()
@@ -223,7 +223,7 @@ export class Committer {
 
   async #follow(entry: LogEntry): Promise<void> {
     const { log } = this
-    if (!(log instanceof SharedCommitLog)) throw new Error('a store without a shared log follows no leader')
+    if (!(log instanceof SharedCommitLog)) throw new Error('only a store with a shared log can follow a leader')
     // If this node wrote the entry as the leader, its own commit has applied the entry already.
     if (entry.index <= log.applied.index) return
     const operations = decodeBatch(entry)

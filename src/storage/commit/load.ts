@@ -22,7 +22,8 @@ type LoadOptions = Pick<
 /**
  * Loads the state, the log and the trees from an engine, and verifies the hash chain of the log. The trees are those of
  * the last checkpoint plus the frames after it. Without a checkpoint, rebuilds the trees from their leaves. Writes the
- * initial state to a new engine, unless the store has a shared log. Throws `LogicalError` `internal` for damaged data.
+ * initial state to a new engine, unless the store has a shared log. Rejects with `LogicalError` `internal` for damaged
+ * data.
  */
 export const loadStore = async (options: LoadOptions, random: Random): Promise<Loaded> => {
   const { engine, commitLog } = options

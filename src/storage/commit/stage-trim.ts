@@ -41,7 +41,7 @@ export const stageTrim = (
 
 const requireHash = (wal: Wal, index: number): Buffer => {
   const hash = wal.hashAt(index)
-  if (hash === undefined) throw new Error(`no frame ends at ${index}`)
+  if (hash === undefined) throw new Error(`no log frame ends at index ${index}`)
   return Buffer.from(hash)
 }
 

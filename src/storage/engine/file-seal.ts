@@ -35,8 +35,8 @@ export const sealFiles = async (directory: string): Promise<void> => {
 const hexOf = async (bytes: Buffer): Promise<string> => (await sha256InTurns(bytes)).toString('hex')
 
 /**
- * Verifies all files against the seal. Resolves to false if there is no seal. Throws `LogicalError` `internal`, and
- * changes nothing, if a file differs from its digest.
+ * Verifies all files against the seal. Resolves to false if there is no seal. Rejects with `LogicalError` `internal`,
+ * and changes nothing, if a file differs from its digest.
  */
 export const checkSeal = async (directory: string): Promise<boolean> => {
   const text = await readFile(join(directory, SEAL), 'utf8').catch(() => undefined)

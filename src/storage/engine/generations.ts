@@ -17,8 +17,8 @@ const FIRST = 1
 /**
  * Opens the live generation of a data directory, or creates the first generation in an empty directory. Removes the
  * condemned generations. LevelDB's lock on the live generation excludes other processes, and only the holder of this
- * lock may change the record or remove files. Throws `LogicalError` if the live generation is unknown, unreadable, or
- * open in another process.
+ * lock may change the record or remove files. Rejects with `LogicalError` if the live generation is unknown,
+ * unreadable, or open in another process.
  */
 export const openGenerations = async (path: string, log: Log): Promise<EngineSource> => {
   makeDirectory(path, 0o700)
@@ -61,7 +61,10 @@ const openWithBallast = async (
   }
 }
 
-/** Throws `LogicalError` if the log file is missing, because LevelDB would open the directory as an empty database. */
+/**
+ * Rejects with `LogicalError` if the log file is missing, because LevelDB would open the directory as an empty
+ * database.
+ */
 const requireLog = async (directory: string): Promise<void> => {
   const names = await readdir(directory).catch(() => undefined)
   if (names === undefined) throw unreadable(`the live generation ${directory} is missing`)

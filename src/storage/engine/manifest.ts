@@ -7,6 +7,7 @@ import { Cursor } from './level-cursor.js'
  * Reader of LevelDB's manifest, a log of edits. Each edit adds and removes tables of the database
  * (https://github.com/google/leveldb/blob/main/doc/log_format.md and doc/impl.md).
  */
+
 const BLOCK_BYTES = 32 * 1024
 /** Header of a record fragment: checksum, length and type. */
 const HEADER_BYTES = 7

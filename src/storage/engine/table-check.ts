@@ -10,6 +10,7 @@ import { readLiveTables } from './manifest.js'
  * it on reads. A wrong bit in a key can hide that key or many keys after it. Tables never change after they are
  * written, so they can be verified without LevelDB, even while the database is open.
  */
+
 const FOOTER_BYTES = 48
 const MAGIC = 0xdb4775248b80fb57n
 /** Bytes after each block: the compression type (1 byte), and the checksum of the block and the type (4 bytes). */

@@ -12,6 +12,7 @@ import type { Tree } from './key-families.js'
  *
  * A tree is the letter `r` (replicated) or `l` (local).
  */
+
 export const STATE_KEY = 'sstate'
 /** The applied position of the shared log; absent on a standalone node. */
 export const APPLIED_KEY = 'sapplied'

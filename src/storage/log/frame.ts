@@ -17,6 +17,7 @@ import type { Frame, WalEntry, WalOperation } from '../keys/replicable.js'
  * - deleted: key length 4, key
  * - written: key length 4, key, value length 4, value
  */
+
 const HEADER_BYTES = 104
 const MAGIC = 0x5557
 const VERSION = 1

@@ -38,6 +38,7 @@ interface LeasedLeadershipOptions {
  * - The lease has expired by the clock of this node or in the consensus engine.
  * - Another node is the leader.
  * - The outcome of an append is unknown.
+ * - This node resigns.
  *
  * If the lease has expired by the clock of this node, the leadership is not held, but it ends only after a further third
  * of the lease time. A late renewal resumes it until then: see `OwnLease`.

@@ -10,6 +10,7 @@ import type { LogEntry, LogPosition } from './shared-log.js'
  *   operations 4
  * - each operation: key length 4, key, (value length + 1) 4, value. 0 instead of the value length deletes the key
  */
+
 const VERSION = 1
 const AT = { version: SHORT_HASH_BYTES, previous: SHORT_HASH_BYTES + 1, count: 2 * SHORT_HASH_BYTES + 1 }
 const HEADER_BYTES = AT.count + 4

@@ -13,6 +13,7 @@ import type { Entry } from '../engine/engine.js'
  * file shows clients that the archive is complete. A record is the key length and the value length (32 bits each, big
  * endian), the key, and the value as stored ciphertext.
  */
+
 interface SnapshotMeta {
   readonly clusterId: string
   readonly clusterName: string

@@ -60,8 +60,9 @@ export class StorageView implements Storage {
   }
 
   /**
-   * Adds names until all keys are read, or until a folder continues after the end of a chunk. In the second case,
-   * resolves to the key after the folder, because a new scan is cheaper than reading the keys of a large folder.
+   * Adds names until all keys are read, until there are `max` names, or until a folder continues after the end of a
+   * chunk. In the last case, resolves to the key after the folder, because a new scan is cheaper than reading the keys
+   * of a large folder.
    */
   async #listUntilLargeFolder(
     below: string,

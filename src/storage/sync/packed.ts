@@ -4,6 +4,7 @@ import { LogicalError } from '../../logical/errors.js'
  * Packs keys and values into the format that replication sends: key length (32 bits, big endian), key, value length (32
  * bits), value. The leaf hash is the hash of exactly these bytes, so the receiver hashes each entry without a copy.
  */
+
 const LENGTH_BYTES = 4
 /** Maximum UTF-8 bytes of one UTF-16 code unit. */
 const UNIT_BYTES_MAX = 3

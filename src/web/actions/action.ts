@@ -63,7 +63,7 @@ export interface Action {
 export interface ApiAction extends Pick<Action, 'label' | 'fields' | 'consequence' | 'isQuiet'> {
   readonly method: 'POST' | 'DELETE'
   readonly path: string
-  /** Fields of the body in addition to the input. */
+  /** Fields of the body that do not depend on the input. */
   readonly fixed?: Readonly<Record<string, unknown>>
   /** The name of the JSON field whose value is the whole body. */
   readonly bodyField?: string

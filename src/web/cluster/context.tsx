@@ -43,7 +43,10 @@ interface Reading {
   readonly reload: () => void
 }
 
-/** Returns the response to a call. Sends it reload when the call changes, and every `everyMs` milliseconds if given. */
+/**
+ * Returns the response to a call. Sends the request again when the call changes and, if set, every `everyMs`
+ * milliseconds.
+ */
 export const useRead = (call: Call | undefined, everyMs?: number): Reading => {
   const { ask } = useCluster()
   const [state, setState] = useState<{ readonly key: string; readonly value?: Json; readonly error: string }>()

@@ -88,7 +88,7 @@ const KindSection = ({ kind, all, operationToken, onDone }: KindSectionProps) =>
 
 interface PeersProps {
   readonly caption: string
-  /** CopyableValue if there are no rows. */
+  /** The text that is shown if there are no rows. */
   readonly empty: string
   /** The rows of the secondaries or primaries in the status. */
   readonly peers: readonly Json[]

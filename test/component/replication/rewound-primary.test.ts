@@ -45,7 +45,7 @@ const lostOn = (cluster: ControlCluster) => describe(cluster, false)
 const heldOn = (cluster: ControlCluster) => describe(cluster, true)
 
 const SURPLUS = {
-  reason: 'ahead of the primary, which was rewound',
+  reason: 'ahead of the primary, which was restored to an earlier state',
   paths: ['put secret/x', 'put secret/y', 'put secret/z'],
 }
 

@@ -119,10 +119,10 @@ understudy {
       expect.arrayContaining([
         expect.stringMatching(/^FILE:4: tls_disable must be true or false/),
         expect.stringMatching(/^FILE:5: max_request_size must be a whole number/),
-        expect.stringMatching(/^FILE:7: storage "consul" is not supported; supported are raft, file/),
+        expect.stringMatching(/^FILE:7: storage "consul" is not supported: use one of raft, file/),
         expect.stringMatching(/^FILE:8: default_lease_ttl must be/),
         expect.stringMatching(/^FILE:9: unknown log level "loud"/),
-        expect.stringMatching(/^FILE:11: license is enterprise, plus or none/),
+        expect.stringMatching(/^FILE:11: license must be enterprise, plus or none/),
         expect.stringMatching(/^FILE:12: wal_retention_entries must be at least 16/),
       ]),
     )
@@ -163,7 +163,7 @@ understudy "mine" {
 
   it.each([
     ['ha_storage "consul" {}', 'ha_storage is not supported'],
-    ['seal "awskms" {}', 'seal "awskms" is not supported; supported are shamir, static and transit'],
+    ['seal "awskms" {}', 'seal "awskms" is not supported: use shamir, static or transit'],
     ...['transit', 'awskms', 'azurekeyvault', 'gcpckms', 'ocikms', 'pkcs11'].map((seal): [string, string] => [
       `seal "${seal}" {}`,
       'UNDERSTUDY_SIMULATE_SEALS=true in the environment, or simulate_seals = true in the stanza understudy',
@@ -178,12 +178,15 @@ understudy "mine" {
       'listener "tcp" {\n tls_disable_client_certs = true\n tls_require_and_verify_client_cert = true\n}',
       "'tls_disable_client_certs' and 'tls_require_and_verify_client_cert' are mutually exclusive",
     ],
-    ['listener "tcp" {\n tls_max_version = "tls11"\n}', 'tls_max_version "tls11" is not tls12 or tls13'],
-    ['listener "tcp" {\n tls_min_version = "tls13"\n tls_max_version = "tls12"\n}', 'is older than tls_min_version'],
-    ['listener "tcp" {\n tls_cipher_suites = "TLS_RC4"\n}', 'tls_cipher_suites: "TLS_RC4" is not known'],
+    [
+      'listener "tcp" {\n tls_max_version = "tls11"\n}',
+      'tls_max_version must be tls12 or tls13, and at least tls_min_version, not "tls11"',
+    ],
+    ['listener "tcp" {\n tls_min_version = "tls13"\n tls_max_version = "tls12"\n}', 'at least tls_min_version, not "tls12"'],
+    ['listener "tcp" {\n tls_cipher_suites = "TLS_RC4"\n}', 'tls_cipher_suites: "TLS_RC4" is unknown'],
     [
       'listener "tcp" {\n proxy_protocol_behavior = "always"\n}',
-      'FILE:11: proxy_protocol_behavior: "always" is not use_always, allow_authorized or deny_unauthorized',
+      'FILE:11: proxy_protocol_behavior must be use_always, allow_authorized or deny_unauthorized, not "always"',
     ],
     ...['allow_authorized', 'deny_unauthorized'].flatMap((behavior) =>
       ['', ' proxy_protocol_authorized_addrs = ""\n', ' proxy_protocol_authorized_addrs = []\n'].map(
@@ -201,10 +204,10 @@ understudy "mine" {
       `listener "tcp" {\n tls_disable = 1\n chroot_namespace = "${path}"\n}`,
       `FILE:12: chroot_namespace: "${path}" is not the path of a namespace such as team/child`,
     ]),
-    ['listener "unix" {}', 'listener "unix" is not supported; supported is tcp'],
+    ['listener "unix" {}', 'listener "unix" is not supported: use listener "tcp"'],
     ['storage "etcd" {\n address = "10.0.0.1:2379,https://10.0.0.2:2379"\n}', 'all http or all https'],
     ['storage "etcd" {\n address = "nowhere"\n}', 'address must be a list of etcd'],
-    ['storage "etcd" {\n etcd_api = "v2"\n}', 'etcd_api "v2" is not supported; supported is v3'],
+    ['storage "etcd" {\n etcd_api = "v2"\n}', 'etcd_api "v2" is not supported: use v3'],
     [
       'storage "etcd" {\n discovery_srv = "example.com"\n}',
       'discovery_srv is not supported; list the members as address',

@@ -23,8 +23,8 @@ interface KvTarget {
 
 /**
  * Finds the mount of the path by a request to the server. If the server does not support this request (404), the mount
- * counts as KV v1. `needsV2` is the flag or command that requires KV v2, and is used in the error text. Throws a local
- * error if `needsV2` is set and the mount is not KV v2.
+ * counts as KV v1. `needsV2` is the flag or command that requires KV v2, and is used in the error text. Rejects with a
+ * local error if `needsV2` is set and the mount is not KV v2.
  */
 export const findTarget = async (
   { api, at: path, flags: { mount: mountFlag } }: Call<typeof MOUNT_FLAG>,

@@ -19,7 +19,7 @@ const findDifference = (answer: ApiAnswer, wanted: ValueOf<typeof ANSWER> = {}):
   } else if (!statuses && answer.status >= 400) return `the response is ${received}, not a status below 400`
   const warnings = textsOfJson(answer.json?.warnings)
   if (warning !== undefined && !warnings.some((text) => text.includes(warning)))
-    return `no warning contains "${warning}": ${warnings.join('; ') || 'there are no warnings'}`
+    return `no warning contains "${warning}": ${warnings.join('; ') || 'the response has no warnings'}`
   const inBody = wanted.body === undefined ? undefined : findMismatch(answer.json, wanted.body)
   if (inBody !== undefined) return `in the body, ${inBody}`
   const inData = wanted.data === undefined ? undefined : findMismatch(answer.json?.data, wanted.data)

@@ -105,7 +105,7 @@ export class DrillContext {
     })
   }
 
-  /** Prints a request as a shell line and sends it, see `ask`. */
+  /** Prints a request as a shell line, and sends it. See `ask`. */
   async send(request: DrillRequest): Promise<ApiAnswer> {
     this.line(lineOf(request, this.lab.cluster(request.cluster)))
     return this.ask(request)

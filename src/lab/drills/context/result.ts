@@ -55,7 +55,7 @@ export interface DrillResult {
   readonly calls: readonly CallResult[]
   /** Shell commands that run the drill again. */
   readonly howToRepeat: string
-  /** `failed`: a step or an expectation did not hold. `error`: the drill could not be completed. */
+  /** `failed`: a step failed, or an expectation was false. `error`: the drill could not be completed. */
   readonly verdict: 'passed' | 'failed' | 'error'
   /** Why the drill could not be completed. */
   readonly error: string | null
@@ -65,7 +65,7 @@ export interface DrillResult {
 export interface DrillAudit {
   readonly operator: string
   readonly approver: string
-  /** The number of the change in change management. */
+  /** The ID of the change in the change management system. */
   readonly change: string
   readonly environment: string
 }

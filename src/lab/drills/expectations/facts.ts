@@ -232,7 +232,7 @@ export const FACTS = {
   }),
 }
 
-/** Reads the metrics of a cluster with a token. A DR secondary accepts no token, so an Understudy endpoint returns them. */
+/** Reads the metrics of a cluster with a token. For a DR secondary, which accepts no token, reads the lab endpoint. */
 const askMetrics = async (context: DrillContext, cluster: string): Promise<ApiAnswer> => {
   const { mode } = await askStatus(context.lab.anonymous(cluster), 'dr')
   if (mode === 'secondary') return context.lab.anonymous(cluster).send('GET', '/_understudy/v1/metrics')

@@ -120,8 +120,8 @@ export class Load {
         plans.push({ client, kind, action, home, next })
       }
     for (const plan of plans) this.#clients.push(startClient(this.#context, this.attempts, plan, this.#plan))
-    await this.#context.wait('clients to be served', async () =>
-      this.#clients.every(({ isServed }) => isServed) ? undefined : 'some clients are not served',
+    await this.#context.wait('the requests of all clients to be accepted', async () =>
+      this.#clients.every(({ isServed }) => isServed) ? undefined : 'no request of some clients was accepted',
     )
   }
 
@@ -135,7 +135,10 @@ export class Load {
     return login(this.#context.lab.anonymous(cluster), this.#accounts)
   }
 
-  /** Returns a write to a unique key, so that every write can be read back at the end. Without a token, it logs in first. */
+  /**
+   * Returns a write to a unique key, so that every write can be read back at the end. Without a token, it logs in
+   * first.
+   */
   #write(client: string, given: string | undefined) {
     const key = `${MOUNT}/${client}/${++this.#written}`
     const send = async (connection: ApiClient) => {
@@ -189,7 +192,7 @@ const makeAccounts = async (context: DrillContext, wanted: readonly string[] | u
   for (const name of wanted ?? active.map((one) => one.name)) {
     const service = () => requireService(lab, name, { roleId, secretId })
     try {
-      await context.wait(`clients to be served on ${name}`, service, ARRIVAL_MS)
+      await context.wait(`a login and a write of a client on ${name} to be accepted`, service, ARRIVAL_MS)
       homes.push(name)
     } catch (error) {
       if (wanted || !(error instanceof LabError && error.code === 'timeout')) throw error

@@ -89,7 +89,7 @@ export interface ReadBack {
   /** The cluster from which the writes were read. */
   readonly cluster: string
   readonly missing: readonly Write[]
-  /** Writes whose reads failed, with the last reason: neither found nor missing. */
+  /** Writes that could not be read, so it is unknown whether they are missing. `reason`: why the last read failed. */
   readonly unread: readonly Write[]
   readonly reason: string | undefined
 }

@@ -126,7 +126,7 @@ class DrillRun {
       this.#observedEvents.push({ atMs: this.#context.toDrillTime(time), kind, cluster, details, command })
   }
 
-  /** Reads the losses of each cluster. Omits a cluster that does not respond: its losses are unknown, and none count as new. */
+  /** Reads the losses of each cluster. Omits clusters that do not respond, because their losses are unknown. */
   async #readLosses(): Promise<Losses> {
     const ask = async (name: string) => {
       const client = this.#lab.anonymous(name).with({ timeoutMs: ANSWER_MS })
@@ -152,8 +152,8 @@ class DrillRun {
 
   /** Waits for an ongoing interruption to end, so that its full length is measured. */
   async #settle(load: Load): Promise<void> {
-    const served = async () => (load.isServed ? undefined : 'some clients are not served')
-    await this.#context.wait('clients to be served', served, SETTLE_MS).catch(() => undefined)
+    const served = async () => (load.isServed ? undefined : 'the last request of some clients was not accepted')
+    await this.#context.wait('the requests of all clients to be accepted', served, SETTLE_MS).catch(() => undefined)
     this.#context.signal.throwIfAborted()
   }
 

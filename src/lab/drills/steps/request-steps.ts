@@ -126,7 +126,8 @@ const runCommand = async (
   const endAll = () => {
     if (isOver) return
     isOver = true
-    // Kills the whole group, since child processes keep the output open. Does not wait for processes that left the group.
+    // Kills the whole group, since child processes keep the output open. Does not wait for processes that left the
+    // group.
     if (child.pid !== undefined) signal(-child.pid, 'SIGKILL')
     for (const stream of child.stdio) stream?.destroy()
     rmSync(shims, { recursive: true, force: true })
@@ -134,7 +135,7 @@ const runCommand = async (
   context.atEnd(endAll)
   let output = ''
   let isLate = false
-  /** Whether the output lost its start. Its first line may then contain a part of a token, and is omitted. */
+  /** Whether the start of the output was dropped. The first line may then contain a part of a token, and is omitted. */
   let isCut = false
   const outputs = [child.stdout, child.stderr].flatMap((stream) => stream ?? [])
   for (const stream of outputs)

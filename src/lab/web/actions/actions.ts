@@ -76,7 +76,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
       const { kind = 'dr', isForced = false } = action
       await requireMode(book, name, kind, 'secondary')
       await promote(book, name, kind, { token: await operationTokenFor(book, name, kind), isForced })
-      book.say(`${name} is a ${role(action)} primary now`)
+      book.say(`${name} is now a ${role(action)} primary`)
     },
   }),
   demote: roleChange({
@@ -91,7 +91,7 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
       const { kind = 'dr' } = action
       await requireMode(book, name, kind, 'primary')
       await demote(book, name, kind)
-      book.say(`${name} is a ${role(action)} secondary now and has no primary`)
+      book.say(`${name} is now a ${role(action)} secondary without a primary`)
     },
   }),
   failover: roleChange({

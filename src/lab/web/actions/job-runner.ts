@@ -105,7 +105,9 @@ export class JobRunner implements AsyncDisposable {
     await Promise.all([...this.#running.values()].map(({ done }) => done))
   }
 
-  /** Returns the title, and the equivalent shell command if there is one. Throws if the lab does not support the action. */
+  /**
+   * Returns the title, and the equivalent shell command if there is one. Throws if the lab does not support the action.
+   */
   #describe(action: PageAction): Pick<PageJob, 'title' | 'command'> {
     const { needs, title, line } = ACTIONS[action.verb]
     if (!LABS[needs](requireAnyLab(this.#name)))

@@ -111,7 +111,10 @@ type RoleChange = Omit<LabAction, 'run' | 'needs'> &
   Required<Pick<LabAction, 'steps'>> &
   Partial<Pick<LabAction, 'needs'>>
 
-/** Returns an action that changes roles through API requests only. No other operation on the lab can run at the same time. */
+/**
+ * Returns an action that changes roles through API requests only. No other operation on the lab can run at the same
+ * time.
+ */
 export const roleChange = (change: RoleChange): LabAction => ({
   needs: 'nothing',
   isDestructive: true,

@@ -47,7 +47,9 @@ export class Access {
   }
 }
 
-/** Returns the hash of a secret. Secrets are compared by their hashes, so that the comparison time does not reveal them. */
+/**
+ * Returns the hash of a secret. Secrets are compared by their hashes, so that the comparison time does not reveal them.
+ */
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 /**

@@ -156,7 +156,10 @@ export class Feed {
     return this.#losses
   }
 
-  /** Follows the events of the lab. A removed lab may be created again, with a daemon that numbers events from the start. */
+  /**
+   * Follows the events of the lab. A removed lab may be created again, with a daemon that numbers events from the
+   * start.
+   */
   async #listen(signal: AbortSignal): Promise<void> {
     let socket = ''
     while (!signal.aborted) {

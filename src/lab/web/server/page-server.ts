@@ -104,8 +104,8 @@ const routesOf = (
 }
 
 /**
- * Exchanges the token of a link for a session cookie, and loads the page. Rejects prefetches: they would use up the link.
- * Uses no HTTP redirect: after a link on another site, the browser would omit the cookie.
+ * Exchanges the token of a link for a session cookie, and loads the page. Rejects prefetches: they would use up the
+ * link. Uses no HTTP redirect: after a link on another site, the browser would omit the cookie.
  */
 const enter =
   (access: Access): RequestHandler =>
