@@ -72,7 +72,10 @@ class ThoroughParser {
     }
   }
 
-  /** Reads the members of an object or an array, up to its closing bracket. */
+  /**
+   * Reads the members of an object or an array, up to its closing bracket. Throws SyntaxError for invalid JSON and for
+   * too many levels.
+   */
   #sequence(close: number, unclosed: string, readOne: () => void): void {
     if (++this.#depth > this.#depthMax) throw new SyntaxError(`nested deeper than ${this.#depthMax} levels`)
     this.#at++

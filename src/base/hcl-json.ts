@@ -66,7 +66,9 @@ const parseMembers = (cursor: HclCursor, opened: HclPosition): HclItem[] =>
 const parseElements = (cursor: HclCursor, opened: HclPosition): HclValue[] =>
   parseSequence(cursor, ']', opened, () => parseValue(cursor))
 
-/** Parses the members between two brackets. The cursor is at the opening bracket. */
+/**
+ * Parses the members between two brackets. The cursor is at the opening bracket. Throws `HclError` for invalid JSON.
+ */
 const parseSequence = <T>(cursor: HclCursor, close: '}' | ']', opened: HclPosition, parseOne: () => T): T[] => {
   cursor.take()
   skipBlanks(cursor)

@@ -34,7 +34,7 @@ export const takeWord = (cursor: HclCursor): string => cursor.takeMatch(WORD)
 
 /**
  * Consumes and returns a number: decimal, hexadecimal (`0x`) or octal (`0`), with fraction and exponent. Returns
- * undefined if no number is next.
+ * undefined if no number is next. Throws `HclError` for a malformed number.
  */
 export const takeNumber = (cursor: HclCursor): HclValue | undefined => {
   const at = cursor.position()
@@ -75,7 +75,7 @@ const OCTAL = { pattern: /[0-7]{3}/y, radix: 8 }
 
 /**
  * Consumes and returns a string in double quotes. The cursor is at the opening quote. Text in `${ }` stays unchanged,
- * including quotes.
+ * including quotes. Throws `HclError` for an unclosed string and for an unknown escape.
  */
 export const takeQuoted = (cursor: HclCursor): string => {
   const start = cursor.position()
@@ -122,7 +122,8 @@ const takeEscape = (cursor: HclCursor): string => {
 
 /**
  * Consumes and returns a heredoc. The cursor is at `<<`. After `<<-`, the closing marker may be indented. If all lines
- * have the indentation of the marker, it is removed from them.
+ * have the indentation of the marker, it is removed from them. Throws `HclError` for a malformed marker and for an
+ * unclosed heredoc.
  */
 export const takeHeredoc = (cursor: HclCursor): string => {
   const start = cursor.position()

@@ -65,7 +65,10 @@ export class UnderstudyLab {
   readonly #topology: Topology
   readonly #options: UnderstudyLabOptions
 
-  /** `topology`: the name of a bundled topology, a file, or an object. */
+  /**
+   * `topology`: the name of a bundled topology, a file, or an object. Throws LabError `usage` for TLS and auto-unseal,
+   * which are not supported.
+   */
   constructor(topology: string | Topology, options: UnderstudyLabOptions = {}) {
     requireValid('UnderstudyLab', OPTIONS, options, 'options')
     requireSettings(options.settings ?? {})

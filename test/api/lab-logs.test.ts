@@ -16,7 +16,7 @@ it('logs follows a lab from start to end, and one request across clusters', asyn
   // Written through the secondary, which forwards it.
   const made = await as(secondary.apiAddress, secondary.rootToken)('POST', 'sys/mounts/kv', { type: 'kv' })
   expect(made.status).toBe(204)
-  await following.untilPrinted('a request of a secondary is executed')
+  await following.untilPrinted('executing a request of a secondary')
   const handed = following.stdout.split('\n').find((line) => line.includes('of a secondary is executed')) ?? '{}'
   expect(following.stdout).not.toContain('sys/mounts/kv')
   const id = (JSON.parse(handed) as { request_id: string }).request_id

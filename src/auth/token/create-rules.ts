@@ -120,6 +120,7 @@ const refuseParent = (parent: TokenInfo): void => {
 
 /**
  * Decides the token type. A role type of `service` or `batch` is binding; the request can override the default types.
+ * Throws LogicalError 400 for an unknown type.
  */
 const decideType = (asked: string, role: TokenRole | undefined): TokenType => {
   if (asked !== '' && asked !== 'service' && asked !== 'batch') throw invalid("invalid 'token_type' value")

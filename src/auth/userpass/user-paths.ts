@@ -39,6 +39,7 @@ export const userPaths = ({ storage, random }: BackendContext, passwords: Passwo
 
   /**
    * Returns the hash of the password in the request, or the hash in the request; undefined if the request has neither.
+   * Rejects with LogicalError 400 if it has both.
    */
   const sentHash = async (call: Pick<Call<typeof PASSWORD_FIELDS>, 'values'>): Promise<string | undefined> => {
     const { password, password_hash } = call.values

@@ -141,7 +141,10 @@ const findTargets = (lab: AnyLab, name: string | undefined): ClusterOfNodes[] =>
   return chooseClusters<ClusterOfNodes>(lab, [name])
 }
 
-/** Returns the servers to wait for: that of `--addr`, those of `--cluster`, or one for each cluster of the lab. */
+/**
+ * Returns the servers to wait for: that of `--addr`, those of `--cluster`, or one for each cluster of the lab. Throws
+ * LabError `usage` for an invalid address and for an unknown cluster.
+ */
 const serversOf = ({ addr, name, cluster }: WaitFlags): Server[] => {
   if (addr === undefined) {
     return findTargets(requireAnyLab(name), cluster).map(serverOf)

@@ -107,7 +107,7 @@ export const tokenCommands: readonly Command[] = [
 
 /**
  * Returns the path and the body of a request about the token or accessor `subject`. If `subject` is empty, the request
- * is about the client's own token.
+ * is about the client's own token. Throws a local error if the accessor is missing.
  */
 const requestAbout = (verb: string, subject: string, isAccessor: boolean) => {
   if (isAccessor && subject === '') throw localError('Not enough arguments with -accessor (expected 1, got 0)')

@@ -159,7 +159,10 @@ const parsePath = (block: HclBlock): string => {
   return path
 }
 
-/** Returns the bits of the `capabilities` list and of the old `policy` value. Does not check entries after `deny`. */
+/**
+ * Returns the bits of the `capabilities` list and of the old `policy` value. Does not check entries after `deny`.
+ * Throws an error for an unknown word.
+ */
 const parseCapabilities = (old: HclItem | undefined, listed: readonly string[], named: string): number => {
   const word = old ? stringOf(unlabelled(old)) : ''
   const ofWord = Object.hasOwn(OLD_POLICY_WORDS, word) ? OLD_POLICY_WORDS[word] : undefined
@@ -196,7 +199,7 @@ const parseStrings = (item: HclItem): string[] => {
   return value.values.map(stringOf)
 }
 
-/** Returns a wrapping TTL in seconds. A result of 0 or less means no limit. */
+/** Returns a wrapping TTL in seconds. A result of 0 or less means no limit. Throws `HclError` for any other value. */
 const parseSeconds = (item: HclItem | undefined): number => {
   if (!item) return 0
   const value = unlabelled(item)

@@ -61,6 +61,7 @@ const parseSwitch = (options: Readonly<Record<string, string>>, name: string, ot
 
 /**
  * Parses a file mode in octal digits. Returns undefined for zero, which leaves the mode of an existing file unchanged.
+ * Throws LogicalError 400 for an invalid mode.
  */
 const parseMode = (text: string): number | undefined => {
   if (!/^[0-7]{1,5}$/.test(text)) throw unusable('mode', text)

@@ -82,7 +82,10 @@ export class MountService {
     return entry
   }
 
-  /** Removes a mount with its leases and data. Does nothing if the mount does not exist. */
+  /**
+   * Removes a mount with its leases and data. Does nothing if the mount does not exist. Rejects with LogicalError 400
+   * for a mount that cannot be removed.
+   */
   async disable(kind: MountKind, namespace: NamespaceRef, path: string): Promise<void> {
     if (kind === 'auth' && path === 'token/') throw invalid('token credential backend cannot be disabled')
     const entry = this.#options.table.find(kind, namespace.id, path)

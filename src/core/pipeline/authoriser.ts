@@ -89,7 +89,7 @@ export class Authoriser {
 
   /**
    * Validates the wrapping token of a request, from the body or the header. Runs before the policy check, so that an
-   * invalid wrapping token causes the error of Vault.
+   * invalid wrapping token causes the error of Vault. Throws LogicalError 400 for such a token.
    */
   #validateWrapped(request: Request, token: TokenEntry, { wrappingToken }: PathRules): void {
     const named = request.data.token

@@ -154,7 +154,7 @@ export class RequestHandler {
     return home ? router.find(home, path) : route
   }
 
-  /** Executes a request that a secondary has forwarded, limited to the data that the secondary may see. */
+  /** Executes a forwarded request, limited to the data that its secondary may see. Rejects with LogicalError. */
   async handleForwarded(request: Request): Promise<Response | undefined> {
     const { namespaces, router, mayForward } = this.#options
     const namespace = namespaces.findById(request.namespace.id)

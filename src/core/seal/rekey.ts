@@ -159,7 +159,10 @@ export class Rekey {
     })
   }
 
-  /** Discards the new shares submitted so far, and changes the nonce of the verification. */
+  /**
+   * Discards the new shares submitted so far, and changes the nonce of the verification. Throws LogicalError 400 if no
+   * verification is in progress.
+   */
   restartVerification(): JsonObject {
     this.#requireOpen()
     const pending = this.#attempt?.pending

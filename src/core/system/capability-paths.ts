@@ -56,7 +56,10 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
 const visible = ({ request }: Call, found: TokenAcl | undefined): TokenAcl | undefined =>
   found?.namespace.path.startsWith(request.namespace.path) ? found : undefined
 
-/** Returns the capabilities by path. For a single path, the response also contains them as `capabilities`. */
+/**
+ * Returns the capabilities by path. For a single path, the response also contains them as `capabilities`. Throws
+ * LogicalError 400 if the request has no paths.
+ */
 const describe = (call: Call<typeof PATHS>, found: TokenAcl | undefined, refusal: string): Response => {
   const paths = call.supplied('paths') ? call.values.paths : call.values.path
   if (paths.length === 0) throw invalid('paths must be supplied')

@@ -31,7 +31,10 @@ const ACCEPTED: Response = { status: 202 }
  * own.
  */
 export const leasePaths = ({ tokens, clock }: { readonly tokens: TokenStore; readonly clock: Clock }): PathSpec[] => {
-  /** Finds the token of a lease by `<path that created it>/<storage ID of the token>`. */
+  /**
+   * Finds the token of a lease by `<path that created it>/<storage ID of the token>`. Throws LogicalError 400 for an
+   * empty ID.
+   */
   const find = ({ request, values }: LeaseCall): TokenEntry | undefined => {
     const leaseId = values.lease_id || values.url_lease_id
     if (leaseId === '') throw invalid('lease_id must be specified')

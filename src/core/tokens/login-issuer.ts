@@ -67,7 +67,10 @@ export class LoginIssuer {
     })
   }
 
-  /** Returns the primary's response to a secondary that requests an entity; undefined for any other request. */
+  /**
+   * Returns the primary's response to a secondary that requests an entity; undefined for any other request. Rejects
+   * with LogicalError 400 for an invalid alias.
+   */
   async answerPrimary(request: Request): Promise<Response | undefined> {
     if (request.path !== ENTITY_PATH) return undefined
     const { accessor, name } = request.data

@@ -136,7 +136,7 @@ export class Wrapping {
 
   /**
    * Returns the stored response and revokes the token. `isUsed` is true if the pipeline has already consumed the single
-   * use.
+   * use. Rejects with LogicalError 400 for an invalid token.
    */
   async unwrap(entry: TokenEntry, isUsed: boolean): Promise<WrappedRecord> {
     const record = this.#read(entry)

@@ -81,7 +81,10 @@ const canonicalPath = (path: string): string => {
   return decoded
 }
 
-/** Decodes escaped bytes and bytes beyond ASCII as UTF-8. Node passes bytes beyond ASCII as Latin-1 characters. */
+/**
+ * Decodes escaped bytes and bytes beyond ASCII as UTF-8. Node passes bytes beyond ASCII as Latin-1 characters. Throws
+ * LogicalError 400 for invalid escapes and invalid UTF-8.
+ */
 const decode = (path: string): string => {
   const escaped = path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`)
   const decoded = attempt(() => decodeURIComponent(escaped))

@@ -17,7 +17,10 @@ import { findLab, labDirectory, removeLab, saveLab } from '../model/lab-director
 import type { LabHost } from '../processes/lab-host.js'
 import type { KnownCluster, KnownKeys } from '../keys/keys-file.js'
 
-/** Parses arguments such as `A=http://host:8200`, and returns the addresses by the name of the cluster or node. */
+/**
+ * Parses arguments such as `A=http://host:8200`, and returns the addresses by the name of the cluster or node. Throws
+ * LabError `usage` for other texts and for a repeated name.
+ */
 export const parseAddresses = (given: readonly string[]): Map<string, string> => {
   const addresses = new Map<string, string>()
   for (const text of given) {

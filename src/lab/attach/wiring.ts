@@ -33,7 +33,8 @@ const linkName = ({ kind, primary, secondary }: Link): string => `${kind} ${prim
 /**
  * Wires a topology from running servers: initializes and unseals each server, and joins the clusters. `addresses`: by
  * the name of the server, `A`, or `A1` and so on for nodes. Nodes join each other through their configuration. If
- * `known` shows an earlier run, unseals the servers that it has initialized, and completes the remaining steps.
+ * `known` shows an earlier run, unseals the servers that it has initialized, and completes the remaining steps. Rejects
+ * with the first error.
  */
 export const wireClusters = async (
   topology: Topology,

@@ -79,7 +79,10 @@ const requireEngine = (): Promise<unknown> =>
 /** Returns a text with a period at its end, unless it ends a sentence already. */
 const sentenceOf = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`)
 
-/** Returns the name of a base image on this machine. Pulls or makes the image if this machine does not have it. */
+/**
+ * Returns the name of a base image on this machine. Pulls or makes the image if this machine does not have it. Rejects
+ * with LabError `remote` if a specified image cannot be pulled.
+ */
 const chooseBase = async (wanted: string | undefined): Promise<string> => {
   const base = wanted ?? DEFAULT_BASE
   if (base === MACHINE) return makeMachineBase()

@@ -53,7 +53,8 @@ const COMPOSE = 'com.docker.compose'
 
 /**
  * Finds the containers of the compose file in a directory, including stopped containers. The cluster name is the label
- * of the container, or else the name of its service.
+ * of the container, or else the name of its service. Rejects with LabError `usage` if there are none, and if several
+ * have the same name.
  */
 export const findComposeProject = async (directory: string, project?: string): Promise<ComposeProject> => {
   const containers = chooseProject(await inspectAll(resolveDirectory(directory)), directory, project)

@@ -56,7 +56,7 @@ export const findCompose = async (): Promise<Compose | undefined> => {
 export const composeLine = async (words: string): Promise<string> =>
   `${((await findCompose()) ?? ['docker', 'compose']).join(' ')} ${words}`
 
-/** Runs Docker Compose in a directory. */
+/** Runs Docker Compose in a directory. Rejects with LabError `remote` if Docker Compose is not installed. */
 export const compose = async (directory: string, ...args: readonly string[]): Promise<string> => {
   const found = await findCompose()
   if (!found)

@@ -47,7 +47,7 @@ const FILES = {
 /**
  * Makes a base image with the Node, npm and tools of this machine, for machines that cannot pull an image. Linux only.
  * Resolves to the name of the image, which depends on the versions of Node and of this package. Reuses an existing
- * image of this name.
+ * image of this name. Rejects with LabError `usage` on other systems.
  */
 export const makeMachineBase = async (): Promise<string> => {
   if (process.platform !== 'linux')

@@ -227,7 +227,10 @@ const parseFault = (given: Given, schemas: Readonly<Record<string, Schema>>): Li
   return { name, ...pick(given, schemas[name] ?? {}) } as unknown as LinkFault | ServerFault
 }
 
-/** Validates the properties of a schema, and drops all others. A property with the value null counts as absent. */
+/**
+ * Returns the properties that the schema names. A property with the value null counts as absent. Throws LabError
+ * `usage` if a property is invalid.
+ */
 const pick = (given: Given, schema: Schema): Given => {
   const names = Object.keys(schema.properties ?? {}).filter((name) => Object.hasOwn(given, name))
   const picked = Object.fromEntries(names.flatMap((name) => (given[name] == null ? [] : [[name, given[name]]])))

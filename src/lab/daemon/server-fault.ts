@@ -210,7 +210,9 @@ const send = async (server: WatchedCluster, alternatives: readonly FaultCall[]):
   if (refusal) throw refusal
 }
 
-/** Sends a POST request if there is a body, otherwise a GET request. */
+/**
+ * Sends a POST request if there is a body, otherwise a GET request. Rejects with LabError `remote` without a response.
+ */
 const call = async (
   { name, apiAddress, labApiToken }: WatchedCluster,
   path: string,

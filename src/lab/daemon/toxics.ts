@@ -56,7 +56,10 @@ export const toToxic = ({ id, fault, at }: ActiveLinkFault, direction: Direction
   return { attributes: Object.fromEntries(attributes), name, type, stream, toxicity: at?.toxicity ?? 1 }
 }
 
-/** Parses a toxic. Missing values get the defaults of Toxiproxy, or in an update the values of the toxic `known`. */
+/**
+ * Parses a toxic. Missing values get the defaults of Toxiproxy, or in an update the values of the toxic `known`. Throws
+ * `ToxiproxyError` for an invalid toxic.
+ */
 export const parseToxic = (value: Readonly<Record<string, unknown>>, known?: Toxic): Toxic => {
   const type = known?.type ?? TOXIC_NAMES.find((name) => name === value.type)
   if (!type) throw new ToxiproxyError(400, 'invalid toxic type')

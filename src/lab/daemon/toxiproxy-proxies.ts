@@ -66,7 +66,10 @@ export class Proxies {
     return this.show(name)
   }
 
-  /** Updates a proxy. The addresses of the lab's own proxies cannot be changed. */
+  /**
+   * Updates a proxy. The addresses of the lab's own proxies cannot be changed. Rejects with `ToxiproxyError` for such a
+   * change.
+   */
   async update(name: string, given: Given): Promise<ShownProxy> {
     const proxy = this.#require(name)
     const shown = this.#show(proxy)

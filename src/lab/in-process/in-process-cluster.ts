@@ -77,7 +77,10 @@ export class LabCluster implements ClusterAccess {
     return this.nodes.some((node) => node.isRunning)
   }
 
-  /** The active server, or a running server if none is active. For a single server, always that server. */
+  /**
+   * The active server, or a running server if none is active. For a single server, always that server. Throws LabError
+   * `usage` if there is no server.
+   */
   get activeNode(): LabNode {
     const { nodes } = this
     const found = nodes.find(({ isActive }) => isActive) ?? nodes.find(({ isRunning }) => isRunning) ?? nodes[0]

@@ -50,7 +50,10 @@ export const requireKeys = ({ clusters }: LabAccess, cluster: ClusterAccess): vo
 const noKeys = ({ name }: Pick<ClusterAccess, 'name'>): string =>
   `the lab has no valid token and no valid keys for ${name}; if you attached the lab, run "understudy down", and attach it again with --keys FILE`
 
-/** Finds the first cluster that has this role now, independent of the topology. */
+/**
+ * Finds the first cluster that has this role now, independent of the topology. Rejects with LabError `remote` if there
+ * is none.
+ */
 export const findByRole = async <T extends ClusterAccess>(
   lab: { readonly name: string; readonly clusters: readonly T[] },
   role: Role,

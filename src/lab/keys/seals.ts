@@ -47,7 +47,10 @@ const sealOf = async (client: ApiClient): Promise<{ readonly isSealed: boolean; 
   return { isSealed: sealed === true, isAuto: recoverySeal === true }
 }
 
-/** Tries the cluster's own keys first, then the keys of clusters from which it may have replicated. */
+/**
+ * Tries the cluster's own keys first, then the keys of clusters from which it may have replicated. Rejects with
+ * LabError `remote` if no key unseals the server.
+ */
 const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, cluster: ClusterAccess): Promise<void> => {
   let refusal = ''
   for (const { unsealKeys, threshold } of sharesToTry(cluster, lab.clusters)) {

@@ -176,7 +176,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   /**
    * Restores the lab to its state after the start, or to a snapshot: data, keys, clocks, and running servers. The
    * active node of a cluster may change. Removes the faults of links and disks. Resolves when every secondary that was
-   * streaming at the time of the snapshot streams again and has the Merkle root of its primary.
+   * streaming at the time of the snapshot streams again and has the Merkle root of its primary. Rejects with LabError
+   * `usage` for a value that is not a snapshot of this lab.
    */
   async reset(to: InProcessSnapshot | undefined = this.#initial): Promise<void> {
     if (!to?.images) throw new LabError('usage', 'reset: the argument is not a snapshot of a lab')

@@ -57,7 +57,7 @@ export const isSkipped = async (
 
 /**
  * Runs an action on a server, and resolves to the result, for the user. If the server is already in this state,
- * succeeds.
+ * succeeds. Rejects with LabError for an action that is not supported, or not possible in the current state.
  */
 export const workOn = async (server: ServerControls, verb: ServerVerb): Promise<string> => {
   const { lab, place } = server

@@ -144,7 +144,10 @@ export class LiveLab implements LabAccess {
     return this.#rootTokenAt(this.cluster(name))
   }
 
-  /** Returns a root token that the server at the address of `cluster` accepts. */
+  /**
+   * Returns a root token that the server at the address of `cluster` accepts. Rejects with LabError `remote` if there
+   * is none.
+   */
   async #rootTokenAt(cluster: ClusterAccess): Promise<string> {
     const keep = (rootToken: string) => this.#driver.saveKeys(cluster.name, { rootToken })
     const { token, note } = await environmentOf(this, cluster, keep)

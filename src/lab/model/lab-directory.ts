@@ -18,7 +18,7 @@ import { LAB_NAME, labsDirectory, listLabs, nameFlag } from './state-directory.j
 
 /**
  * Returns the directory of a lab, readable by its owner only. It contains `lab.json`, a claim while a command changes
- * the lab, and one directory per cluster with configuration, log and data.
+ * the lab, and one directory per cluster with configuration, log and data. Throws LabError `usage` for an invalid name.
  */
 export const labDirectory = (name: string): string => {
   if (!LAB_NAME.test(name)) {

@@ -93,7 +93,10 @@ export const randomSinglePorts = async (
   return [...ports.values()].flatMap(({ api, cluster }) => [api, cluster]).slice(0, count)
 }
 
-/** Binds two consecutive free ports, and adds their listeners to `servers`. */
+/**
+ * Binds two consecutive free ports, and adds their listeners to `servers`. Rejects with LabError `conflict` if no pair
+ * is free.
+ */
 const takePair = async (random: Random, servers: net.Server[], given: ReadonlySet<number>): Promise<PortPair> => {
   const { first, last } = randomRange()
   for (let tries = 0; tries < TRIES; tries++) {

@@ -93,7 +93,10 @@ export const lastLogLines = (logFile: string): string => {
   return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN).join('\n')
 }
 
-/** Returns the compiled program of this package, even when this code runs from source. */
+/**
+ * Returns the compiled program of this package, even when this code runs from source. Throws LabError `usage` if the
+ * package is not built.
+ */
 export const programFile = (program = 'main.js'): string => {
   let directory = path.dirname(fileURLToPath(import.meta.url))
   while (!existsSync(path.join(directory, 'package.json'))) {

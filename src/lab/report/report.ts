@@ -66,7 +66,8 @@ const FILES: Readonly<Record<string, (result: DrillResult) => string>> = {
 
 /**
  * Writes the result of a drill into a directory, as JSON, JUnit XML and HTML, with the SHA-256 hashes of these files in
- * the format of `sha256sum`. Replaces tokens and key shares by placeholders. Returns the files.
+ * the format of `sha256sum`. Replaces tokens and key shares by placeholders. Returns the files. Throws LabError `usage`
+ * if a file cannot be written.
  */
 export const writeReport = (directory: string, result: DrillResult): readonly string[] => {
   const concealed = conceal(result)
@@ -87,7 +88,10 @@ export const writeReport = (directory: string, result: DrillResult): readonly st
   return files.map(({ file }) => file)
 }
 
-/** Creates the directory before the drill starts, so that an unwritable directory is detected early. */
+/**
+ * Creates the directory before the drill starts, so that an unwritable directory is detected early. Throws LabError
+ * `usage` if it cannot be created.
+ */
 export const prepareReport = (directory: string): void => {
   try {
     makeDirectory(directory)

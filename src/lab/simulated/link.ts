@@ -93,7 +93,10 @@ export class SimulatedLink {
     )
   }
 
-  /** Returns the pairs of sender and receiver in one direction, or in both directions without `sender`. */
+  /**
+   * Returns the pairs of sender and receiver in one direction, or in both directions without `sender`. Throws LabError
+   * `usage` for another sender.
+   */
   #ways(sender?: string): [string, string][] {
     const [first, second] = this.#sides
     const names = [first.name, second.name]

@@ -32,7 +32,10 @@ export const takeImages = async (clusters: readonly (readonly InProcessServer[])
   }
 }
 
-/** Returns the server that takes or loads the image of its cluster: the single server or the active node. */
+/**
+ * Returns the server that takes or loads the image of its cluster: the single server or the active node. Throws
+ * LabError `conflict` if no node is active.
+ */
 const requireSource = (servers: readonly InProcessServer[]): InProcessServer => {
   const found = servers.length > 1 ? servers.find(({ isActive }) => isActive) : servers[0]
   if (found) return found

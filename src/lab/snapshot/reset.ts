@@ -31,7 +31,10 @@ import {
 /** Returns the directory of the start image: the lab after `up`, or the loaded snapshot. */
 export const startDirectory = ({ directory }: Pick<LabRecord, 'directory'>): string => path.join(directory, 'start')
 
-/** Restores a lab to its state after `up`, or to the loaded snapshot: data, keys, faults, clocks and processes. */
+/**
+ * Restores a lab to its state after `up`, or to the loaded snapshot: data, keys, faults, clocks and processes. Rejects
+ * with LabError `conflict` if the lab has no start image.
+ */
 export const resetLab = async (name: string, options: LoadOptions, host: LabHost): Promise<Manifest> => {
   const lab = requireLab(name)
   const directory = startDirectory(lab)

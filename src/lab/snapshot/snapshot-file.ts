@@ -59,7 +59,8 @@ const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table
 
 /**
  * Checks that a snapshot can be written to a file, before the lab is paused: the name is valid and unused, and the
- * directory is writable. Returns a directory for incomplete files, which the caller must delete.
+ * directory is writable. Returns a directory for incomplete files, which the caller must delete. Throws LabError
+ * `conflict` if the name is in use, and `usage` otherwise.
  */
 export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabHost, 'me' | 'table'>): string => {
   if (!file.endsWith(SNAPSHOT_SUFFIX))
@@ -133,7 +134,7 @@ export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> 
   return header as SnapshotHeader
 }
 
-/** Removes a snapshot and its key. Outside the directory of stored snapshots, the file must have a valid header. */
+/** Removes a snapshot and its key. Rejects with LabError `usage` if the file does not exist or is not a snapshot. */
 export const removeSnapshot = async (nameOrFile: string): Promise<string> => {
   const file = snapshotPath(nameOrFile)
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw missing(file)
@@ -152,8 +153,9 @@ const missing = (file: string): LabError => {
 }
 
 /**
- * Validates a manifest, with its topology as strictly as a topology file of a user. A snapshot is untrusted input:
- * its author also chose its key. Its names and settings become file names and server settings.
+ * Validates a manifest, with its topology as strictly as a topology file of a user. A snapshot is untrusted input: its
+ * author also chose its key. Its names and settings become file names and server settings. Throws LabError `conflict`
+ * for an invalid manifest.
  */
 const validated = (manifest: unknown, file: string): Manifest => {
   if (!isManifest(manifest)) throw damaged(file, 'its manifest is invalid')

@@ -16,7 +16,10 @@ export const listSnapshots = (): string[] =>
       .sort(),
   ) ?? []
 
-/** Returns the path of a snapshot: the text itself with a slash or the suffix `.snapshot`, else a stored name. */
+/**
+ * Returns the path of a snapshot: the text itself with a slash or the suffix `.snapshot`, else a stored name. Throws
+ * LabError `usage` for an invalid name.
+ */
 export const snapshotPath = (nameOrFile: string): string => {
   if (/[/\\]/.test(nameOrFile) || nameOrFile.endsWith(SNAPSHOT_SUFFIX)) return path.resolve(nameOrFile)
   if (LAB_NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SNAPSHOT_SUFFIX}`)

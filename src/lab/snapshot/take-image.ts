@@ -31,7 +31,10 @@ import { openingDirectory, packSnapshot, prepareSnapshot, unpackSnapshot } from 
 
 const PAUSE_WAIT_MS = 5000
 
-/** Writes the image of a lab into an emptied directory. All clusters stop writing before the first is read. */
+/**
+ * Writes the image of a lab into an emptied directory. All clusters stop writing before the first is read. Rejects with
+ * LabError `conflict` if the topology of the lab is unknown.
+ */
 export const takeLabImage = async (
   lab: LabRecord,
   directory: string,

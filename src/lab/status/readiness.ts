@@ -28,7 +28,10 @@ const findInactive = (status: number, { replication_dr_mode }: Record<string, un
     : `sys/health returns ${status}`
 }
 
-/** Checks that a secondary streams from its primary, or that all known secondaries of a primary are connected. */
+/**
+ * Returns why a secondary does not stream from its primary, or which known secondaries of a primary are not connected.
+ * Undefined if the cluster is replicated.
+ */
 const findUnreplicated = async (client: ApiClient, kind: Kind): Promise<string | undefined> => {
   const status = await askStatus(client, kind)
   const { mode, state, connectionState, knownSecondaries, connectedSecondaries } = status

@@ -52,7 +52,7 @@ export const requestOf = (fields: JsonObject, isKept: (name: string) => boolean)
 const dataOf = (value: JsonValue | undefined): JsonObject =>
   Object.assign(Object.create(null) as JsonObject, objectOf('data', value))
 
-/** Returns the names and values of the headers that `isKept` selects. */
+/** Returns the names and values of the headers that `isKept` selects. Throws for an invalid header. */
 const headersOf = (
   value: JsonValue | undefined,
   isKept: (name: string) => boolean,

@@ -144,7 +144,7 @@ export interface SecondaryHooks {
   who(): PeerIdentity
   /** Returns the reason to reject a primary (an older epoch or another set), or undefined if it is accepted. */
   findObjection(primary: PeerIdentity): string | undefined
-  /** Returns true while this cluster has entries that its primary lost. It then only follows a newer epoch. */
+  /** Returns true while this cluster has entries that its primary lost. Then it only follows newer epochs. */
   isAhead(): boolean
   /** Records the epochs of the primary that is followed from now on. Awaited before its data is applied. */
   takeEpochs(primary: PeerIdentity): Promise<void>

@@ -63,7 +63,10 @@ export const readDynamicOnPrimary = (context: ReplicationContext, id: string): R
   return dynamicLists(context, filterIdOf(record, secondaryId, context.filters))
 }
 
-/** Returns the dynamic lists of this secondary. `id` may be its secondary ID, its cluster ID or the ID of its set. */
+/**
+ * Returns the dynamic lists of this secondary. `id` may be its secondary ID, its cluster ID or the ID of its set.
+ * Throws LogicalError 400 on other clusters, 404 for another ID.
+ */
 export const readDynamicOnSecondary = (context: ReplicationContext, id: string): Response => {
   const { host, roles, filters } = context
   const record = roles.record('performance')
@@ -97,7 +100,8 @@ const parseRule = (
 
 /**
  * Returns the secondary that `id` names. `id` is a secondary ID, a cluster ID, or the ID of the set if only one
- * secondary is registered. An unknown ID is accepted for a secondary that registers later.
+ * secondary is registered. An unknown ID is accepted for a secondary that registers later. Throws LogicalError 400
+ * unless this cluster is a performance primary, and for an ambiguous ID.
  */
 const resolve = (context: ReplicationContext, id: string): { record: PrimaryRecord; secondaryId: string } => {
   const { roles } = context

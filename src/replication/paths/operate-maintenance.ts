@@ -46,7 +46,7 @@ export const reindex = (context: ReplicationContext, { diff, force, skipFlush }:
 
 /**
  * Restarts replication. If this cluster is ahead of its rewound primary, requires `force`, lists the entries that the
- * primary lacks, and then discards them.
+ * primary lacks, and then discards them. Rejects with LogicalError 400 if `force` is missing.
  */
 export const recover = async (context: ReplicationContext, { force }: { force: boolean }): Promise<Response> => {
   if (aheadKind(context)) {

@@ -29,7 +29,8 @@ import { hasPublicKeyTokens } from '../model/version.js'
 
 /**
  * Generates a key pair for an activation token. The private key is stored encrypted until a token for the public key
- * arrives. A new key pair replaces the previous one.
+ * arrives. A new key pair replaces the previous one. Rejects with LogicalError 404 if this version does not support
+ * public keys.
  */
 export const generatePublicKey = async ({ host }: ReplicationContext, kind: Kind): Promise<Response> => {
   if (!hasPublicKeyTokens(host.identity.reportedVersion)) throw unsupportedPath()
@@ -80,7 +81,10 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
     return warned(WARNINGS.joining, ...(ahead && isAhead ? [WARNINGS.aheadOfPrimary(ahead)] : []))
   })
 
-/** Moves the stream to the first address at which a primary of the set accepts the credentials. Resolves to it. */
+/**
+ * Moves the stream to the first address at which a primary of the set accepts the credentials. Resolves to it. Rejects
+ * with LogicalError 400 if there is none, or if this cluster follows no primary.
+ */
 const moveTo = async (context: ReplicationContext, kind: Kind, addresses: readonly string[]): Promise<string> => {
   const { follower } = context.running[kind]
   if (aheadOf(context.roles.record(kind))) throw invalid(GUARDS.aheadOfPrimary)

@@ -25,7 +25,10 @@ export class SyncSession {
     this.#audience = audience
   }
 
-  /** Returns the pages that differ from the caller's 256 page hashes (`pages`), with the group hashes of each. */
+  /**
+   * Returns the pages that differ from the caller's 256 page hashes (`pages`), with the group hashes of each. Throws a
+   * refusal for another number of hashes.
+   */
   conflictingPages(tree: Tree, pages: Buffer): Omit<ConflictingPagesReply, 'who'> {
     this.#check(tree)
     if (pages.length !== PAGES * HASH) throw refusalError('failed', 'the request must contain 256 page hashes')

@@ -39,7 +39,7 @@ export interface BundleFacts {
   readonly isOwn: boolean
 }
 
-/** Checks whether this cluster may use a bundle. `setId` is the current set; undefined if any set is valid. */
+/** Refuses a bundle that this cluster may not use. `setId` is the current set; undefined if any set is valid. */
 export const checkBundle = (kind: Kind, setId: string | undefined, bundle: BundleFacts): Check => {
   if (bundle.kind !== kind) return refuse(GUARDS.tokenOfKind(bundle.kind))
   if (bundle.isOwn) return refuse(GUARDS.ownSecondary)

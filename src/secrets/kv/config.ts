@@ -75,7 +75,10 @@ export const configPaths = (config: ConfigStore): PathSpec[] => [
   }),
 ]
 
-/** Returns a duration, which may be negative, in seconds; undefined if the request does not contain the field. */
+/**
+ * Returns a duration, which may be negative, in seconds; undefined if the request does not contain the field. Throws
+ * LogicalError 400 for other values.
+ */
 const parseSignedSeconds = (value: JsonValue | undefined): number | undefined => {
   if (value === undefined || value === null) return undefined
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : undefined

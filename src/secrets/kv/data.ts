@@ -101,7 +101,8 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
 
 /**
  * Returns the document (`stored`) and the metadata of a version. `stored` is undefined if the version was deleted or
- * destroyed. Returns undefined if the version does not exist. A `number` of 0 or less means the latest version.
+ * destroyed. Returns undefined if the version does not exist. A `number` of 0 or less means the latest version. Throws
+ * LogicalError `internal` if the data is missing.
  */
 export const findVersion = (storage: ReadStorage, path: string, number: number, nowMs: number) => {
   const metadata = readMetadata(storage, path)
@@ -128,7 +129,10 @@ const checkCas = (cas: number | undefined, config: KvConfig, metadata: KeyMetada
   }
 }
 
-/** Returns `options.cas`, which clients send in several JSON types; undefined if the request does not contain it. */
+/**
+ * Returns `options.cas`, which clients send in several JSON types; undefined if the request does not contain it. Throws
+ * LogicalError 400 for other values.
+ */
 const parseCas = (options: { readonly [key: string]: JsonValue } | null): number | undefined => {
   const value = options?.cas
   if (value === undefined) return undefined

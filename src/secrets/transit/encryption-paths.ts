@@ -53,7 +53,7 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
 
   /**
    * Creates the key for its first encryption. The key is derived if the request has a context. Requires the capability
-   * `create`.
+   * `create`. Rejects with LogicalError 400 without it, and for invalid settings.
    */
   const make = async ({ request, values }: EncryptCall, items: readonly Item[]): Promise<KeyRecord> => {
     if (request.operation !== 'create') throw invalid('encryption key not found')

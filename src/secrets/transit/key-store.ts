@@ -38,7 +38,10 @@ export class KeyStore {
     return this.context.storage.list(FOLDER)
   }
 
-  /** Creates a key. If the key exists, returns it unchanged, regardless of the requested settings. */
+  /**
+   * Creates a key. If the key exists, returns it unchanged, regardless of the requested settings. Rejects with
+   * LogicalError 404 for an invalid name, 400 for invalid settings.
+   */
   async create(
     name: string,
     type: KeyType,

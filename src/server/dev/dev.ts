@@ -19,7 +19,7 @@ import { X509Certificate } from 'node:crypto'
  * Initializes and unseals a server in dev mode: one key share, a root token with the configured ID, and a kv mount at
  * `secret/`. With a data directory, a restart unseals the server with the key that is stored next to the data. If the
  * server has joined another cluster since, it needs the key of that cluster: it stays sealed, and the result is
- * undefined.
+ * undefined. Rejects with LogicalError 400 if the data is not that of a server in dev mode.
  */
 export const openDev = async (runtime: Runtime, config: ServerConfig, log: Log): Promise<DevSecrets | undefined> => {
   const keyFile = config.storage.path === undefined ? undefined : path.join(config.storage.path, 'dev.key')

@@ -90,7 +90,10 @@ export class Relay {
     throw last.is === 'lost' && !isRepeatable ? outcomeUnknown(last.cause) : unreachable(last.cause)
   }
 
-  /** Sends the request until a node accepts it or the time is over. Retries a read once if its response was lost. */
+  /**
+   * Sends the request until a node accepts it or the time is over. Retries a read once if its response was lost.
+   * Rejects with `ServeLocally` if this node can serve the request now.
+   */
   async #attempts(request: IncomingRequest, asks: Asked, isRepeatable: boolean): Promise<Attempt> {
     let attempt = await this.#attempt(request, asks)
     if (attempt.is === 'lost' && isRepeatable) attempt = await this.#attempt(request, asks)

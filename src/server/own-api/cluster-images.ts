@@ -123,7 +123,10 @@ export class ClusterImages {
     }
   }
 
-  /** Stops requests and replication until `load`, `resume` or the timeout `STOP_MS_MAX`. Resolves when they stopped. */
+  /**
+   * Stops requests and replication until `load`, `resume` or the timeout `STOP_MS_MAX`. Resolves when they stopped.
+   * Rejects with `LogicalError` 503 if an image is already being loaded.
+   */
   async stop(): Promise<void> {
     if (this.#stop) throw new LogicalError('unavailable', 'an image is already being loaded')
     const { host, clock } = this.#options
@@ -157,7 +160,10 @@ export class ClusterImages {
     })
   }
 
-  /** Loads an image: its data, clock offset and holds. Resolves when the cluster runs again. */
+  /**
+   * Loads an image: its data, clock offset and holds. Resolves when the cluster runs again. Rejects with `LogicalError`
+   * 503 if the cluster is not stopped.
+   */
   async load(content: Content): Promise<void> {
     const stop = this.#stop
     if (!stop)

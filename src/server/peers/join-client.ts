@@ -169,7 +169,7 @@ export class JoinClient {
 
   /**
    * Proves to the leader that this server has the key, and stores the join response. Returns false if the share key is
-   * not that of the cluster.
+   * not that of the cluster. Rejects with LogicalError if the response cannot be decrypted or stored.
    */
   async #prove(pending: Pending, shareKey: Buffer | undefined): Promise<boolean> {
     const welcome = await this.#askToJoin(pending.leader, shareKey)

@@ -56,7 +56,10 @@ export class JoinServer {
     this.#key = context.options.random.bytes(SECRET_BYTES)
   }
 
-  /** Returns a secret that only a server with the shares or the seal can decrypt, and the seal configuration. */
+  /**
+   * Returns a secret that only a server with the shares or the seal can decrypt, and the seal configuration. Rejects
+   * with LogicalError 503 if this cluster is sealed.
+   */
   async challenge(serverId: string): Promise<{ challenge: Buffer; type: string; config: SealConfig }> {
     const { keys, rootKey } = this.#context.runtime.seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
@@ -128,7 +131,10 @@ export class JoinServer {
     this.#learners.delete(ID)
   }
 
-  /** Adds the server to etcd as a member without a vote. Returns the data for the server, encrypted with its secret. */
+  /**
+   * Adds the server to etcd as a member without a vote. Returns the data for the server, encrypted with its secret.
+   * Rejects with LogicalError 503 if this cluster is sealed.
+   */
   async admit(peer: PeerRecord, secret: Buffer, etcd: EtcdProcess, token: string): Promise<string> {
     const { rootKey } = this.#context.runtime.seal
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')

@@ -160,7 +160,7 @@ export class OpenCluster {
 
   #executeForwarded(request: Request): Promise<Response | undefined> {
     const { id, operation } = request
-    this.#options.log.debug('a request of a secondary is executed', { request_id: id, operation })
+    this.#options.log.debug('executing a request of a secondary', { request_id: id, operation })
     return this.pipeline.handleForwarded(request)
   }
 }

@@ -35,7 +35,8 @@ interface Restoration {
 
 /**
  * Takes a snapshot of this cluster at one point in time. Records of the category `ignored` are omitted, except the root
- * key that the auto-unseal seal has wrapped. With this key, a new cluster that has the same seal can unseal.
+ * key that the auto-unseal seal has wrapped. With this key, a new cluster that has the same seal can unseal. Throws
+ * LogicalError 503 if the cluster is sealed.
  */
 export const takeSnapshot = (
   runtime: RuntimeParts,

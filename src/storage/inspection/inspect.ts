@@ -31,7 +31,10 @@ interface OpenGeneration {
   readonly engine: Engine
 }
 
-/** Yields every generation of a data directory in order. A generation is closed when the next one is requested. */
+/**
+ * Yields every generation of a data directory in order. A generation is closed when the next one is requested. Throws
+ * `LogicalError` `not-found` if the directory has none.
+ */
 export async function* openForInspection(path: string): AsyncGenerator<OpenGeneration> {
   const found = await findGenerations(path)
   if (found.length === 0)

@@ -210,7 +210,10 @@ const readStale = async (engine: Engine, baseIndex: number): Promise<number[]> =
   return found
 }
 
-/** Yields the frames of the log in order, up to the last index of `state`. Verifies the hash chain. */
+/**
+ * Yields the frames of the log in order, up to the last index of `state`. Verifies the hash chain. Throws
+ * `LogicalError` `internal` with the index of a break.
+ */
 async function* readChain(engine: Engine, state: StoreState): AsyncGenerator<Frame> {
   let end = state.base
   const range = { gt: walKey(state.base.index), lt: `${WAL_PREFIX}~` }

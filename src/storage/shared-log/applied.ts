@@ -14,7 +14,10 @@ export const findApplied = async (engine: Engine): Promise<LogPosition | undefin
   return LOG_START
 }
 
-/** Returns the position of the last log entry that a consistent copy has applied, or `LOG_START` if it has none. */
+/**
+ * Returns the position of the last log entry that a consistent copy has applied, or `LOG_START` if it has none. Throws
+ * LogicalError `internal` for a damaged record.
+ */
 export const readApplied = (engine: Engine): LogPosition => {
   const bytes = engine.get(APPLIED_KEY)
   if (!bytes) return LOG_START

@@ -182,7 +182,10 @@ understudy "mine" {
       'listener "tcp" {\n tls_max_version = "tls11"\n}',
       'tls_max_version must be tls12 or tls13, and at least tls_min_version, not "tls11"',
     ],
-    ['listener "tcp" {\n tls_min_version = "tls13"\n tls_max_version = "tls12"\n}', 'at least tls_min_version, not "tls12"'],
+    [
+      'listener "tcp" {\n tls_min_version = "tls13"\n tls_max_version = "tls12"\n}',
+      'at least tls_min_version, not "tls12"',
+    ],
     ['listener "tcp" {\n tls_cipher_suites = "TLS_RC4"\n}', 'tls_cipher_suites: "TLS_RC4" is unknown'],
     [
       'listener "tcp" {\n proxy_protocol_behavior = "always"\n}',

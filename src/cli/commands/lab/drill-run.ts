@@ -43,7 +43,10 @@ export interface DrillRunFlags {
   readonly environment?: string
 }
 
-/** Runs a drill. Resolves to the exit code: 3 if an expectation is false, 2 if the drill could not be completed. */
+/**
+ * Runs a drill. Resolves to the exit code: 3 if an expectation is false, 2 if the drill could not be completed. Rejects
+ * with LabError `usage` for flags that do not fit together.
+ */
 export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, output: Output): Promise<number> => {
   const drill = loadDrill(nameOrFile)
   const slo = parseSlo(flags.slo, drill)

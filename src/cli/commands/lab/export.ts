@@ -35,7 +35,10 @@ const formerOutputFlag = (): Option =>
     throw new InvalidArgumentError(`Use --out ${directory}. In other commands, --output selects a format.`)
   })
 
-/** Reads the topology, and warns of the parts that an export omits. `hasLinks`: true if it has a lab daemon. */
+/**
+ * Reads the topology, and warns of the parts that an export omits. `hasLinks`: true if it has a lab daemon. Throws
+ * LabError `usage` unless exactly one topology is specified.
+ */
 const readSource = (
   name: string | undefined,
   { file }: ExportFlags,
@@ -50,7 +53,10 @@ const readSource = (
   return { topology, fileText: file === undefined ? undefined : readNamedText(file) }
 }
 
-/** Writes the files to the directory of `--out` and returns it. Without `--out`, prints the only file. */
+/**
+ * Writes the files to the directory of `--out` and returns it. Without `--out`, prints the only file. Throws LabError
+ * `usage` if there are several files but no directory.
+ */
 const writeOrPrint = (
   files: readonly ExportedFile[],
   { out: directory, force }: ExportFlags,

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { parseDurationMs } from '../../../base/duration.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 
-/** Parses a positive duration such as `30s`. Returns milliseconds. */
+/** Parses a positive duration such as `30s`. Returns milliseconds. Throws LabError `usage` for any other text. */
 export const parseTimeout = (text: string): number => {
   const ms = parseDurationMs(text)
   if (ms === undefined || ms <= 0) throw new LabError('usage', `"${text}" is not a positive duration such as 30s`)
@@ -29,7 +29,10 @@ export const requireReadable = (file: string): string => {
 
 const PORT_MAX = 65_535
 
-/** Parses a port. Also checks that the port plus `highestOffset`, the highest port of the lab, is valid. */
+/**
+ * Parses a port. Also checks that the port plus `highestOffset`, the highest port of the lab, is valid. Throws LabError
+ * `usage` if one of them is invalid.
+ */
 export const parsePort = (text: string, highestOffset = 0): number => {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
   if (port < 1 || port > PORT_MAX) throw new LabError('usage', `"${text}" is not a port from 1 to ${PORT_MAX}`)

@@ -13,7 +13,10 @@ export const milliseconds = (text: string, leastMs = 1): number => {
   return ms
 }
 
-/** Parses a time to add to a clock, for example `+5m` or `-30s`. Returns milliseconds. */
+/**
+ * Parses a time to add to a clock, for example `+5m` or `-30s`. Returns milliseconds. Throws LabError `usage` for any
+ * other text.
+ */
 export const skew = (text: string): number => {
   const ms = parseDurationMs(text)
   if (ms === undefined || ms === 0 || /^[+-]?\d+$/.test(text))
@@ -23,7 +26,7 @@ export const skew = (text: string): number => {
 
 const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1000, mb: 1000 ** 2, kib: 1024, mib: 1024 ** 2 }
 
-/** Parses a size such as `256kB`. Returns bytes. */
+/** Parses a size such as `256kB`. Returns bytes. Throws LabError `usage` for any other text. */
 export const bytes = (text: string): number => {
   const [, number, unit = 'b'] = /^(\d+)\s*([kKmM]?i?[bB])?$/.exec(text) ?? []
   const size = Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN)

@@ -33,7 +33,10 @@ export const toxiproxyCommand = (output: Output): Command =>
       }
     })
 
-/** Enables the API on a port, or disables the API if `wanted` is null. Returns the port on this machine. */
+/**
+ * Enables the API on a port, or disables the API if `wanted` is null. Returns the port on this machine. Rejects with
+ * LabError `conflict` if the lab is not running.
+ */
 const serve = async (name: string, wanted: number | null): Promise<number | null> => {
   const lab = requireDaemonLab(name)
   const client = new LabDaemonClient(lab.keeper.socket, lab.name)
@@ -45,7 +48,10 @@ const serve = async (name: string, wanted: number | null): Promise<number | null
   return toxiproxyPort
 }
 
-/** Enables or disables the API of a lab daemon in a container, which has published one port that cannot change. */
+/**
+ * Enables or disables the API of a lab daemon in a container, which has published one port that cannot change. Rejects
+ * with LabError `usage` for another port.
+ */
 const serveInContainer = async (
   { toxiproxyPort: published = null }: LabDaemonAccess,
   client: LabDaemonClient,

@@ -186,7 +186,7 @@ const requireToken = (token: string): string => {
 /** Duration of one timer while the command waits for a signal. */
 const STAY_MS = 3_600_000
 
-/** Waits until a signal arrives, then removes the lab. */
+/** Waits until a signal arrives, then removes the lab. Rejects with the reason of the signal. */
 const stay = async (
   name: string,
   { signal, forceSignal }: Interruption,
@@ -216,7 +216,10 @@ const chosenTopology = (name: string | undefined, flags: UpFlags): Topology => {
   return withFlags(file === undefined ? requireTopology(name ?? '') : readTopologyFile(file), flags)
 }
 
-/** Applies flags to all clusters. They take precedence over the topology's settings. */
+/**
+ * Applies flags to all clusters. They take precedence over the topology's settings. Throws LabError `usage` for a flag
+ * that the topology does not support.
+ */
 const withFlags = (given: Topology, { shamir, seal, tls, nodes, storage }: UpFlags): Topology => {
   const topology = nodes === undefined ? given : withNodes(given, parseNodes(nodes))
   if (storage && topology.clusters.every((name) => serversOf(topology, name).length === 1))

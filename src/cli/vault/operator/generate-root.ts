@@ -84,7 +84,10 @@ const cancel = async (call: RootCall): Promise<number> => {
   return call.out.success('Root token generation canceled (if it was started)')
 }
 
-/** Submits one key share to the current attempt, and prints the progress. */
+/**
+ * Submits one key share to the current attempt, and prints the progress. Rejects with a local error if no attempt is in
+ * progress.
+ */
 const provide = async (call: RootCall): Promise<number> => {
   const status = await readStatus(call)
   if (status.started !== true) throw localError('No root generation is in progress: start one with -init')

@@ -90,7 +90,10 @@ const readStatus = async ({ api, flags }: RekeyCall, { base }: Target): Promise<
   return (await api.request(`Error getting ${noun} status`, 'GET', `${base}/${path}`, ROOT)).body
 }
 
-/** Submits one share to the current rekey, or to its verification with -verify. Prints the progress or the result. */
+/**
+ * Submits one share to the current rekey, or to its verification with -verify. Prints the progress or the result.
+ * Rejects with a local error if none is in progress.
+ */
 const provide = async (call: RekeyCall, target: Target): Promise<number> => {
   const { verify } = call.flags
   const status = await readStatus(call, target)

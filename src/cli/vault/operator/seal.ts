@@ -55,7 +55,10 @@ export const sealCommands: readonly Command[] = [
   }),
 ]
 
-/** Reads a key share from the command line, from standard input (`-`), or from a prompt. */
+/**
+ * Reads a key share from the command line, from standard input (`-`), or from a prompt. Rejects with a local error if a
+ * prompt is required but disabled.
+ */
 const readShare = async (
   { io, isInteractive }: Session,
   given: string | undefined,
@@ -70,7 +73,7 @@ const readShare = async (
 
 /**
  * Submits one key share to an attempt. `titles` are the names of the nonce and of the share in the prompt. Resolves to
- * the response body.
+ * the response body. Rejects with a local error if the share comes from standard input without -nonce.
  */
 export const provideShare = async (
   call: Session & { readonly args: readonly string[]; readonly flags: { readonly nonce: string } },

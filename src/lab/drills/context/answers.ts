@@ -28,7 +28,7 @@ const findDifference = (answer: ApiAnswer, wanted: ValueOf<typeof ANSWER> = {}):
 
 /**
  * Sends the request of a step. With `within`, repeats it until the response is as expected. Saves the variables of the
- * step. Returns the result as a sentence.
+ * step. Returns the result as a sentence. Rejects with `DrillFailure` if the response is not as expected.
  */
 export const makeCall = async (context: DrillContext, call: CallValue): Promise<string> => {
   const { expect, save = {}, within } = call

@@ -51,7 +51,10 @@ export const injectFault = async (lab: LiveLab, seed: string): Promise<void> => 
 const isPresent = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): Promise<boolean> =>
   fault.isPresent(lab, place).catch(() => true)
 
-/** Chooses a fault from the seed and the links only, so that labs with the same topology get the same fault. */
+/**
+ * Chooses a fault from the seed and the links only, so that labs with the same topology get the same fault. Throws
+ * LabError `usage` if the lab has no replication.
+ */
 export const chooseFault = (
   links: readonly ReplicationLink[],
   seed: string,
@@ -76,7 +79,10 @@ type FixResult =
   | { readonly isMended: false; readonly seen: string }
   | { readonly isMended: true; readonly told: FaultSolution; readonly took: string; readonly seed: string }
 
-/** Checks that the fault is fixed and that clients are served. If so, reveals the fault and deletes its record. */
+/**
+ * Checks that the fault is fixed and that clients are served. If so, reveals the fault and deletes its record.
+ * Otherwise, returns the symptom.
+ */
 export const checkFix = async (lab: LiveLab): Promise<FixResult> => {
   const record = requireRecord(lab)
   const fault = requireFault(record)

@@ -27,7 +27,10 @@ export const findReplicationLinks = async (lab: LiveLab): Promise<readonly Repli
   return [...links.filter(({ kind }) => kind === 'performance'), ...links.filter(({ kind }) => kind === 'dr')]
 }
 
-/** Mounts `practice/` if it does not exist yet, and writes a secret into it. */
+/**
+ * Mounts `practice/` if it does not exist yet, and writes a secret into it. Rejects with LabError `remote` if no
+ * cluster accepts writes.
+ */
 export const preparePractice = async (lab: LiveLab): Promise<void> => {
   const [primary] = writableClusters(await collectOnce(lab))
   if (primary === undefined) throw new LabError('remote', 'no cluster accepts writes')

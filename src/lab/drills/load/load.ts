@@ -175,7 +175,8 @@ const ARRIVAL_MS = 10_000
 
 /**
  * Creates the accounts on the primary, and waits until clients can use them on each initial cluster. `wanted`: the
- * initial clusters. Default: all writable clusters that receive the accounts. A path filter can exclude them.
+ * initial clusters. Default: all writable clusters that receive the accounts. A path filter can exclude them. Rejects
+ * with LabError `remote` if no cluster accepts the writes of clients.
  */
 const makeAccounts = async (context: DrillContext, wanted: readonly string[] | undefined): Promise<Accounts> => {
   const { lab } = context
@@ -215,7 +216,10 @@ export const findActive = async (lab: LiveLab): Promise<readonly StatusSample[]>
   return (await collectOnce(lab)).filter(({ health }) => health === 200)
 }
 
-/** Returns the active cluster that does not forward its writes. If there are several, prefers `preferred`. */
+/**
+ * Returns the active cluster that does not forward its writes. If there are several, prefers `preferred`. Throws
+ * LabError `remote` if there is none.
+ */
 export const findPrimary = (active: readonly StatusSample[], preferred?: string): string => {
   const primaries = writableClusters(active)
   const found = primaries.find((name) => name === preferred) ?? primaries[0]

@@ -12,7 +12,10 @@ import type { PageChoices } from '../page-facts.js'
 import type { PageDrill, PageStep } from '../page-job.js'
 import { type ActionContext, type Progress, TIMEOUT_MS } from './lab-action.js'
 
-/** Returns an included drill. A name from the page must not load other files of this machine. */
+/**
+ * Returns an included drill. A name from the page must not load other files of this machine. Throws LabError `usage`
+ * for an unknown name.
+ */
 export const findDrill = (name: string, lab: LiveLab): Drill => {
   if (!listDrillNames().includes(name))
     throw new LabError('usage', `there is no drill "${name}": choose a drill from the list`)
