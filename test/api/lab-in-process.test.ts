@@ -125,6 +125,13 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
     stderr: expect.stringContaining('cannot read all losses: A: '),
   })
   for (const command of ['heal --all', 'start A']) expect((await home.run(...command.split(' '))).status).toBe(0)
+  const before = await home.run('losses', '--json')
+  expect(before).toMatchObject({ status: 2, stderr: expect.stringContaining('first run: understudy rejoin A B') })
+  expect(JSON.parse(before.stdout)).toMatchObject([
+    { cluster: 'A', known: false, losses: [], rejoin: 'understudy rejoin A B' },
+    { cluster: 'B', known: true },
+    { cluster: 'C', known: true },
+  ])
   const rejoined = await home.run('rejoin', 'A', 'B')
   expect(rejoined).toMatchObject({
     status: 0,
@@ -146,7 +153,12 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
     /^A keeps the encrypted log frames .*core\/losses\/\. No command reads them\./m,
   )
   expect(JSON.parse((await home.run('losses', 'A', '--json')).stdout)).toEqual([
-    { cluster: 'A', losses: [expect.objectContaining({ entriesBeyond: 0, reason: expect.any(String) })], held: [] },
+    {
+      known: true,
+      cluster: 'A',
+      losses: [expect.objectContaining({ entriesBeyond: 0, reason: expect.any(String) })],
+      held: [],
+    },
   ])
   const reset = await home.run('reset')
   expect(reset, reset.stderr).toMatchObject({ status: 0 })

@@ -86,7 +86,10 @@ export const refuseAhead = async (runbook: Runbook, name: string, kind: Kind): P
 
 /** Returns the command that makes a cluster follow a primary of its set. */
 export const rejoinLine = (runbook: Runbook, name: string, primary: string, kind: Kind): string =>
-  runbook.line(`rejoin ${name} ${primary}${kind === 'dr' ? '' : ` --kind ${kind}`}`)
+  runbook.line(rejoinWords(name, primary, kind))
+
+export const rejoinWords = (name: string, primary: string, kind: Kind): string =>
+  `rejoin ${name} ${primary}${kind === 'dr' ? '' : ` --kind ${kind}`}`
 
 /** Rejects if a performance secondary has a path filter: its promotion would fail. */
 export const refuseFiltered = async (runbook: Runbook, name: string): Promise<void> => {

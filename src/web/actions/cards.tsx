@@ -21,7 +21,9 @@ export const Cards = ({ survey: { clusters, losses, actions }, openActions }: Ca
       return (
         <section key={name} class="card" aria-label={`Cluster ${name} after a failover`} data-card={name}>
           <h3>{`Cluster ${name}`}</h3>
-          {rejoins.length > 0 && <p>{`${name} is a former primary. It follows no primary.`}</p>}
+          {rejoins.length > 0 && (
+            <p>{`${name} is a former primary. It follows no primary. Until it rejoins, it is not known which log entries it lost.`}</p>
+          )}
           {rejoins.map((only) => (
             <Button
               key={only.label}

@@ -142,6 +142,15 @@ it('both commands state that a list without entries is unknown, and print no num
   )
 })
 
+it('the command prints no number for a former primary that has not rejoined, and names the command that lists the loss', () => {
+  const waiting = { cluster: 'A', losses: [], held: [], rejoin: 'understudy rejoin A B' }
+  const unknown = 'the loss of the last failover is not known yet; to list it, first run: understudy rejoin A B'
+  expect(describeReports([waiting], () => undefined)).toBe(`A: ${unknown}`)
+  expect(describeReports([{ ...waiting, losses: [lossOf(5, 'kv/a')] }], () => undefined)).toContain(
+    `A: 1 log entry lost (test), ${unknown}\n`,
+  )
+})
+
 it('an operation distinguishes a cluster without losses from a cluster whose losses are unknown', async () => {
   const lab = labOf({
     old: answering(404, { errors: [] }),

@@ -4,7 +4,9 @@ import { messageOf } from '../../../base/printable.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import type { ClusterAccess } from '../../../lab/model/cluster.js'
+import { commandIn } from '../../../lab/model/lab-directory.js'
 import { LabError } from '../../../lab/model/lab-error.js'
+import { rejoinWords } from '../../../lab/operations/preflight.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
 import {
   type ClusterLoss,
@@ -16,13 +18,20 @@ import {
   restoredBy,
   unlistedLosses,
 } from '../../../lab/requests/losses.js'
+import { NO_STATUS } from '../../../lab/requests/replication-status.js'
+import { askCluster } from '../../../lab/status/observe.js'
+import { findReplaced, type Replaced } from '../../../lab/status/replaced.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 
-/** The losses of one cluster, or the error that prevented their reading. */
+/**
+ * The losses of one cluster. `error`: why they could not be read. `rejoin`: the command after which a former primary lists
+ * what its last failover lost.
+ */
 interface Report extends LossLists {
   readonly cluster: string
   readonly error?: string
+  readonly rejoin?: string
 }
 
 /**
@@ -39,12 +48,32 @@ export const lossesCommand = (output: Output): Command =>
     .run(async (flags, cluster: string | undefined) => {
       await using lab = openLab(flags.name, thisHost())
       const names = cluster === undefined ? lab.clusters.map(({ name }) => name) : [lab.cluster(cluster).name]
-      const reports = await Promise.all(names.map((name) => report(lab, name)))
+      const replaced = findReplaced(await Promise.all(lab.clusters.map(({ name }) => askRanks(lab, name))))
+      const reports = await Promise.all(
+        names.map(async (name) => ({ ...(await report(lab, name)), ...rejoinOf(lab, replaced, name) })),
+      )
       const dataOf = (name: string) => findDataDirectory(lab.cluster(name))
-      output.data(flags.json ? JSON.stringify(reports, undefined, 2) : describe(reports, dataOf))
-      const unknown = reports.flatMap(({ cluster: name, error }) => (error === undefined ? [] : [`${name}: ${error}`]))
+      const known = reports.map((one) => ({ known: isKnown(one), ...one }))
+      output.data(flags.json ? JSON.stringify(known, undefined, 2) : describe(reports, dataOf))
+      const unknown = reports.flatMap((one) => (isKnown(one) ? [] : [`${one.cluster}: ${describeUnknown(one)}`]))
       if (unknown.length > 0) throw new LabError('remote', `cannot read all losses: ${unknown.join('; ')}`)
     })
+
+/** Returns the health and the roles of a cluster. They are unknown if it does not respond. */
+const askRanks = async (lab: LiveLab, name: string) => ({
+  ...{ name, health: null, dr: NO_STATUS, performance: NO_STATUS },
+  ...(await askCluster(lab.anonymous(name)).catch(() => undefined)),
+})
+
+const rejoinOf = (lab: LiveLab, replaced: readonly Replaced[], cluster: string): Pick<Report, 'rejoin'> => {
+  const found = replaced.find(({ name }) => name === cluster)
+  return found ? { rejoin: commandIn(lab.name, rejoinWords(cluster, found.successor, found.kind)) } : {}
+}
+
+const isKnown = ({ error, rejoin }: Report): boolean => error === undefined && rejoin === undefined
+
+const describeUnknown = ({ error, rejoin }: Report): string =>
+  error ?? `the loss of the last failover is not known yet; to list it, first run: ${rejoin}`
 
 const report = async (lab: LiveLab, cluster: string): Promise<Report> => {
   try {
@@ -118,10 +147,15 @@ const toRows = (cluster: string, { entries, entriesBeyond }: ClusterLoss, state:
 
 /** Returns the lists as text. `dataOf`: the data directory of a cluster, if it is known. */
 export const describe = (reports: readonly Report[], dataOf: (cluster: string) => string | undefined): string => {
-  const lines = reports.flatMap(({ cluster, losses, held, error }) => {
-    if (error !== undefined) return [`${cluster}: unknown (${error})`]
-    const more = held.length === 0 ? '' : `, ${describeTotal(held, 'held')}`
-    return [`${cluster}: ${describeTotal(losses, 'lost')}${more}`]
+  const lines = reports.map((one) => {
+    const { cluster, losses, held, error, rejoin } = one
+    if (error !== undefined) return `${cluster}: unknown (${error})`
+    const totals = [
+      ...(rejoin === undefined || losses.length > 0 ? [describeTotal(losses, 'lost')] : []),
+      ...(rejoin === undefined ? [] : [describeUnknown(one)]),
+      ...(held.length === 0 ? [] : [describeTotal(held, 'held')]),
+    ]
+    return `${cluster}: ${totals.join(', ')}`
   })
   const rows = reports.flatMap(({ cluster, losses, held }) => [
     ...losses.flatMap((loss) => toRows(cluster, loss, 'lost')),

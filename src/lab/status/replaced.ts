@@ -1,0 +1,41 @@
+import { KINDS, type Kind } from '../model/kinds.js'
+import { idOf } from '../requests/replication.js'
+import { isDetached } from '../requests/replication-status.js'
+import type { RoleHolder } from './links.js'
+
+/** The roles of a cluster. `health`: the status code of `sys/health`, if it is known. */
+interface Ranked extends RoleHolder {
+  readonly health?: number | null
+}
+
+/** A former primary that does not follow its successor yet. Its losses are unknown until it does. */
+export interface Replaced {
+  readonly name: string
+  readonly kind: Kind
+  readonly successor: string
+}
+
+/**
+ * Returns the former primaries of replication sets that have another primary now. Omits a demoted primary with the data of its
+ * successor. If the roles of a split brain do not show which primary is newer, returns each of its primaries.
+ */
+export const findReplaced = (clusters: readonly Ranked[]): Replaced[] =>
+  clusters.flatMap((one) => {
+    const found = KINDS.flatMap((kind) =>
+      clusters
+        .filter((other) => other !== one && isSuccessor(one, other, kind))
+        .map((other) => ({ name: one.name, kind, successor: other.name })),
+    )
+    return found.slice(0, 1)
+  })
+
+const isSuccessor = (one: Ranked, other: Ranked, kind: Kind): boolean => {
+  const [ours, theirs] = [one[kind], other[kind]]
+  if (theirs.mode !== 'primary' || theirs.clusterId === '' || theirs.clusterId !== ours.clusterId) return false
+  if (ours.mode === 'primary') return isOlder(one, other, kind) || !isOlder(other, one, kind)
+  return isDetached(ours) && ours.merkleRoot !== theirs.merkleRoot
+}
+
+/** Whether a primary rejects writes because of a newer primary, or has registered the other primary as its secondary. */
+const isOlder = (one: Ranked, other: Ranked, kind: Kind): boolean =>
+  one.health === 503 || one[kind].knownSecondaries.includes(idOf(kind, other.name))
