@@ -222,7 +222,7 @@ describe('what would be done', () => {
     expect(await run({ verb: 'load', clusters: [], name: 'broken' })).toMatchObject({ state: 'failed' })
     expect(await run({ verb: 'save', clusters: [], name: 'begin' })).toMatchObject({
       state: 'failed',
-      outcome: expect.stringContaining('exists; --force replaces it'),
+      outcome: expect.stringContaining('exists; choose another name'),
     })
   })
 })

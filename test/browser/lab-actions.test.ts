@@ -212,7 +212,7 @@ describe('actions on the lab page', () => {
     await lab.see('dialog input:focus')
     await lab.page.keyboard.type('begin')
     await lab.press('Save')
-    await seeJob('failed', 'exists; --force replaces it')
+    await seeJob('failed', 'exists; choose another name')
     expect(await lab.page.title()).toBe('default · Understudy')
     expect(await lab.page.locator('img').count()).toBe(0)
   })

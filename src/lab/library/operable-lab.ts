@@ -201,6 +201,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
     const book = new Runbook(this.access(), {
       clock: this.#clock,
       timeoutMs: this.timeoutMs,
+      reader: 'library',
       onProgress: () => undefined,
       onCall,
       rootTokenOf: async ({ name }) => (await keys.findToken(name)) ?? '',

@@ -71,14 +71,14 @@ const refuseLoss = async (runbook: Runbook, ours: ReplicationStatus, failover: F
   if (!isFormerPrimary && acceptLoss !== 'any')
     throw new LabError(
       'remote',
-      `${lost} is running and not the former DR primary of ${to}, so writes of the lost primary may be missing: name the lost primary, or pass --accept-loss any`,
+      `${lost} is running and not the former DR primary of ${to}, so writes of the lost primary may be missing: name the lost primary, or ${runbook.optionNames.acceptLoss('any')}`,
     )
   // A demoted, running primary reports whether its secondary lacks data only when it is demoted.
   if (isFormerPrimary && theirs.merkleRoot === ours.merkleRoot) return false
   if (acceptLoss === 'any') return true
   throw new LabError(
     'remote',
-    `${lost} is running as a demoted cluster, and its data differs from the data of ${to}, so writes may be lost: "${runbook.line(`failover ${to} ${lost}`)}" promotes ${lost} again, --force promotes ${to}`,
+    `${lost} is running as a demoted cluster, and its data differs from the data of ${to}, so writes may be lost: "${runbook.line(`failover ${to} ${lost}`)}" promotes ${lost} again, ${runbook.optionNames.force} promotes ${to}`,
   )
 }
 
@@ -90,7 +90,10 @@ const requireAccepted = async (runbook: Runbook, { lost, to, acceptLoss }: Failo
   const heartbeat = silentSeconds === null ? 'unknown' : `${silentSeconds} s ago`
   const found = `${lost} is down, and a failover to ${to} ${describeLoss(loss)} (last heartbeat from ${lost}: ${heartbeat})`
   if (!isAccepted(loss, acceptLoss))
-    throw new LabError('remote', `${found}. Start ${lost} again, or pass --accept-loss ${isExact ? entries : 'any'}`)
+    throw new LabError(
+      'remote',
+      `${found}. Start ${lost} again, or ${runbook.optionNames.acceptLoss(isExact ? entries : 'any')}`,
+    )
   runbook.announce(found)
   return true
 }
@@ -118,6 +121,6 @@ const requirePlannable = async (runbook: Runbook, running: string, lost: string,
   if (cut !== undefined)
     throw new LabError(
       'remote',
-      `${lost} is a running DR primary, but ${to} does not stream from it (${cut}): fix the link between ${lost} and ${to} first, or use --force, which leaves two primaries and discards writes that ${to} has not received`,
+      `${lost} is a running DR primary, but ${to} does not stream from it (${cut}): fix the link between ${lost} and ${to} first, or use ${runbook.optionNames.force}, which leaves two primaries and discards writes that ${to} has not received`,
     )
 }

@@ -99,7 +99,7 @@ export const refuseFiltered = async (runbook: Runbook, name: string): Promise<vo
   if (data)
     throw new LabError(
       'remote',
-      `${name} has a path filter and lacks data of its primary: clear the filter first ("${runbook.line(`filter clear PRIMARY ${name}`)}"), or use --force`,
+      `${name} has a path filter and lacks data of its primary: clear the filter first ("${runbook.line(`filter clear PRIMARY ${name}`)}"), or use ${runbook.optionNames.force}`,
     )
 }
 

@@ -3,6 +3,7 @@ import type { EventDraft } from '../events/event.js'
 import type { ClusterAccess } from '../model/cluster.js'
 import type { LastPosition } from '../requests/expected-loss.js'
 import type { ProcedureStep } from './procedure-steps.js'
+import type { Reader } from './readers.js'
 
 /** One request of an operation. In a dry run, `<angle brackets>` replace values that are not known yet. */
 export interface Step {
@@ -18,6 +19,8 @@ export interface RunbookOptions {
   readonly clock: Clock
   /** Timeout of each wait, in milliseconds. */
   readonly timeoutMs: number
+  /** Who reads the messages (default: `command`). They name options and operations as this reader knows them. */
+  readonly reader?: Reader | undefined
   readonly onProgress: (text: string) => void
   /** Called with the equivalent command line of each request. Shell variables replace secrets. */
   readonly onCall?: ((line: string) => void) | undefined

@@ -8,12 +8,12 @@ import { type ClusterLoss, lacksLosses, readLosses } from '../requests/losses.js
 import { askStatus, findLagBetween, idOf } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
 import { nameUnreachable, throughRestart } from '../requests/request-errors.js'
-import { commandIn } from '../model/lab-directory.js'
 import { requireKeys, type Shares, sharesToTry } from '../keys/environment.js'
 import { atReachableNode } from '../nodes/nodes.js'
 import { waitFor } from '../requests/wait.js'
 import { stepLineOf } from './lines.js'
 import { type Check, describeChecks, describeLocal, describeRequest, type LocalCommand } from './procedure-steps.js'
+import { OPTION_NAMES, operationFor, type OptionNames, type Reader } from './readers.js'
 import type { RunbookOptions, Step } from './runbook-options.js'
 
 type Body = Record<string, unknown>
@@ -204,9 +204,18 @@ export class Runbook {
     if (!this.isDryRun) await this.#options.emit?.({ cluster, kind: 'note', details: { text } })
   }
 
-  /** Returns an Understudy command line for this lab, for messages. */
+  get #reader(): Reader {
+    return this.#options.reader ?? 'command'
+  }
+
+  /** Returns an operation on this lab for messages, from the words of its command. */
   line(words: string): string {
-    return commandIn(this.lab.name, words)
+    return operationFor(this.#reader, this.lab.name, words)
+  }
+
+  /** The names of options for messages. */
+  get optionNames(): OptionNames {
+    return OPTION_NAMES[this.#reader]
   }
 
   cluster(name: string): ClusterAccess {

@@ -57,15 +57,25 @@ const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table
   return path.join(place, `.understudy-${me.pid}`)
 }
 
+export interface SaveOptions {
+  readonly isForced: boolean
+  /** What the error about an existing snapshot suggests. */
+  readonly existsHint?: string
+}
+
 /**
  * Checks that a snapshot can be written to a file, before the lab is paused: the name is valid and unused, and the
  * directory is writable. Returns a directory for incomplete files, which the caller must delete. Throws LabError
  * `conflict` if the name is in use, and `usage` otherwise.
  */
-export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabHost, 'me' | 'table'>): string => {
+export const prepareSnapshot = (
+  file: string,
+  { isForced, existsHint = '--force replaces it' }: SaveOptions,
+  host: Pick<LabHost, 'me' | 'table'>,
+): string => {
   if (!file.endsWith(SNAPSHOT_SUFFIX))
     throw new LabError('usage', `"${file}" is not a snapshot file: its name must end in ${SNAPSHOT_SUFFIX}`)
-  if (existsSync(file) && !isForced) throw new LabError('conflict', `${file} exists; --force replaces it`)
+  if (existsSync(file) && !isForced) throw new LabError('conflict', `${file} exists; ${existsHint}`)
   const place = path.dirname(file)
   if (place === snapshotsDirectory()) makeDirectories(place)
   try {

@@ -27,7 +27,7 @@ import { claimLab } from '../processes/claim.js'
 import { requireLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { snapshotPath } from './stored.js'
-import { openingDirectory, packSnapshot, prepareSnapshot, unpackSnapshot } from './snapshot-file.js'
+import { openingDirectory, packSnapshot, prepareSnapshot, type SaveOptions, unpackSnapshot } from './snapshot-file.js'
 
 const PAUSE_WAIT_MS = 5000
 
@@ -164,7 +164,7 @@ const faultsOf = async ({ keeper }: LabRecord, { clock }: LabHost): Promise<Mani
 export const saveSnapshot = async (
   name: string,
   nameOrFile: string,
-  { isForced, signal }: { readonly isForced: boolean; readonly signal?: AbortSignal | undefined },
+  { signal, ...options }: SaveOptions & { readonly signal?: AbortSignal | undefined },
   host: LabHost,
 ): Promise<{ readonly file: string; readonly pausedMs: number }> => {
   const file = snapshotPath(nameOrFile)
@@ -172,7 +172,7 @@ export const saveSnapshot = async (
   const claim = claimLab(name, 'changed', host.me, host.table)
   let directory: string | undefined
   try {
-    directory = prepareSnapshot(file, isForced, host)
+    directory = prepareSnapshot(file, options, host)
     const image = directory
     const { pausedMs } = await inStep(
       'copy the data of all clusters',

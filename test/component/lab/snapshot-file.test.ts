@@ -269,18 +269,20 @@ it('unpack names the format of a file that it cannot read', async () => {
   await expect(unpackSnapshot(file, target)).rejects.toThrow(`${keyPath(file)} is not the key of ${file}`)
   rmSync(keyPath(file))
   await expect(unpackSnapshot(file, target)).rejects.toThrow(`the key of ${file} is missing`)
-  expect(() => prepareSnapshot(file, false, HOST)).toThrow('exists; --force replaces it')
+  expect(() => prepareSnapshot(file, { isForced: false }, HOST)).toThrow('exists; --force replaces it')
 })
 
 it('unpack checks the lab name before it creates a directory, and removes what a killed one left', () => {
   for (const name of ['bad/name', 'bad/name.snapshot']) {
     const target = path.join(directory, name)
-    expect(() => prepareSnapshot(target, false, HOST), name).toThrow(/is not a snapshot file|cannot write/)
+    expect(() => prepareSnapshot(target, { isForced: false }, HOST), name).toThrow(
+      /is not a snapshot file|cannot write/,
+    )
   }
   expect(existsSync(path.join(directory, 'bad'))).toBe(false)
   const { pid: gone } = spawnSync(process.execPath, ['-e', ''])
   mkdirSync(path.join(directory, `.understudy-${gone}`))
-  const drafts = prepareSnapshot(file, true, HOST)
+  const drafts = prepareSnapshot(file, { isForced: true }, HOST)
   expect(readdirSync(directory).filter((name) => name.startsWith('.understudy-'))).toEqual([path.basename(drafts)])
 })
 

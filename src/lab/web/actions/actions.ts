@@ -11,7 +11,16 @@ import { loadOver, resetLab } from '../../snapshot/reset.js'
 import { saveSnapshot, withSnapshot } from '../../snapshot/take-image.js'
 import type { PageAction, PagePlan, PagePlanStep, PageVerb } from '../page-facts.js'
 import { findDrill, playDrill, stepsOf } from './drill-job.js'
-import { interruption, type LabAction, linkFault, role, roleChange, server, TIMEOUT_MS } from './lab-action.js'
+import {
+  FOR_PAGE,
+  interruption,
+  type LabAction,
+  linkFault,
+  role,
+  roleChange,
+  server,
+  TIMEOUT_MS,
+} from './lab-action.js'
 
 const named = ({ name = '' }: PageAction): string => shellWord(name)
 
@@ -172,7 +181,12 @@ export const ACTIONS: Readonly<Record<PageVerb, LabAction>> = {
     line: (action) => `snapshot save ${named(action)}`,
     consequence: () => 'Writes wait for less than a second.',
     run: async ({ name = '' }, { lab, host, signal }) => {
-      const { file, pausedMs } = await saveSnapshot(lab.name, name, { isForced: false, signal }, host)
+      const { file, pausedMs } = await saveSnapshot(
+        lab.name,
+        name,
+        { isForced: false, existsHint: 'choose another name', signal },
+        host,
+      )
       return `${file}; writes waited for ${pausedMs} ms`
     },
   },
@@ -218,6 +232,6 @@ export const planSteps = async (action: PageAction, lab: LiveLab): Promise<PageP
   await lab.followActiveNodes()
   const found: PagePlanStep[] = []
   const onStep = ({ title, command }: PagePlanStep) => void found.push({ title, command })
-  await steps(lab.runbook({ timeoutMs: TIMEOUT_MS, onProgress: () => undefined, onStep, isDryRun: true }), action)
+  await steps(lab.runbook({ ...FOR_PAGE, onProgress: () => undefined, onStep, isDryRun: true }), action)
   return found
 }

@@ -13,6 +13,8 @@ import type { PageDrill } from '../page-job.js'
 
 /** Timeout of each wait in milliseconds, as on the command line. */
 export const TIMEOUT_MS = 30_000
+/** Options of the operations that the page runs. */
+export const FOR_PAGE = { timeoutMs: TIMEOUT_MS, reader: 'page' } as const
 export interface Progress {
   say(text: string): void
   /** Receives a shell command equivalent to a request. */
@@ -125,7 +127,7 @@ export const roleChange = (change: RoleChange): LabAction => ({
     try {
       return await lastOf(progress, async (say) => {
         await lab.followActiveNodes()
-        await change.steps(lab.runbook({ timeoutMs: TIMEOUT_MS, onProgress: say, onCall: progress.call }), action)
+        await change.steps(lab.runbook({ ...FOR_PAGE, onProgress: say, onCall: progress.call }), action)
       })
     } finally {
       claim.release()

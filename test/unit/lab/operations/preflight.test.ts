@@ -16,23 +16,51 @@ class AheadRunbook extends Runbook {
   }
 }
 
+/** A runbook for a primary A that is down, and its DR secondary B. */
+class LostRunbook extends Runbook {
+  override async status(name: string): Promise<ReplicationStatus> {
+    if (name === 'A') throw new Error('connect ECONNREFUSED')
+    return parseStatus('dr', { mode: 'secondary', cluster_id: 'set', primary_cluster_addr: 'https://a:8201' })
+  }
+  override expectedLoss = async () => ({ entries: 0, isExact: false, silentSeconds: null })
+}
+
+const keys = { rootToken: '', unsealKeys: [], threshold: 1 }
+const clusters = ['A', 'B'].map((name) => ({ ...keys, name, apiAddress: `http://${name}` }))
+const options = {
+  clock: new ManualClock(),
+  timeoutMs: 0,
+  onProgress: () => undefined,
+  rootTokenOf: async () => '',
+}
+
+it.each([
+  ['command', /Start A again, or pass --accept-loss any$/],
+  ['library', /Start A again, or pass \{ acceptLoss: 'any' \}$/],
+  ['page', /Start A again, or select "Accept any loss"$/],
+] as const)('for a %s user, the error about a loss names the option that accepts it', async (reader, text) => {
+  const book = new LostRunbook({ name: 'default', clusters }, { ...options, reader })
+  await expect(failOver(book, { lost: 'A', to: 'B', isForced: false, acceptLoss: 0 })).rejects.toThrow(text)
+})
+
+it('a message for library users names functions and options of the library, not commands', () => {
+  const book = new Runbook({ name: 'dr', clusters }, { ...options, reader: 'library' })
+  expect(['rejoin A B', 'failover B A', 'promote B --force'].map((words) => book.line(words))).toEqual([
+    `lab.rejoin('A', 'B')`,
+    `lab.failover('B', 'A')`,
+    `lab.failover(PRIMARY, 'B', { force: true })`,
+  ])
+  expect(book.optionNames.force).toBe('{ force: true }')
+})
+
 it.each([
   ['failover', (book: Runbook) => failOver(book, { lost: 'A', to: 'B', isForced: false, acceptLoss: 'any' })],
   ['switchover', (book: Runbook) => switchOver(book, 'A', 'B')],
   ['promote', (book: Runbook) => promoteCluster(book, 'B', 'dr', false)],
 ] as const)('%s to a secondary that is ahead fails at once, and the error states how to continue', async (_, run) => {
   const said: string[] = []
-  const keys = { rootToken: '', unsealKeys: [], threshold: 1 }
-  const clusters = ['A', 'B'].map((name) => ({ ...keys, name, apiAddress: `http://${name}` }))
-  const book = new AheadRunbook(
-    { name: 'default', clusters },
-    {
-      clock: new ManualClock(),
-      timeoutMs: 0,
-      onProgress: (text) => void said.push(text),
-      rootTokenOf: async () => '',
-    },
-  )
+  const onProgress = (text: string) => void said.push(text)
+  const book = new AheadRunbook({ name: 'default', clusters }, { ...options, onProgress })
   await expect(run(book)).rejects.toThrow(
     /^B is ahead of its DR primary, .*"force" discards the extra entries; promote keeps them \("understudy promote B --force.*"\)$/,
   )
