@@ -188,8 +188,13 @@ export async function startLab(topology: string | Topology, options: AnyOptions 
   if (problem !== undefined) throw new LabError('usage', problem)
   const lab = await start(requireTopologyOf(topology), options)
   const byName = Object.fromEntries(lab.clusters.map((cluster) => [cluster.name, cluster]))
+  // `lab.D` throws LabError `usage` with the names of the clusters if there is no cluster D.
+  const missing = [...CLUSTER_LETTERS].filter((name) => !Object.hasOwn(byName, name))
+  for (const name of missing) Object.defineProperty(lab, name, { get: () => lab.cluster(name) })
   return Object.assign(lab, byName)
 }
+
+const CLUSTER_LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
 const start = async (topology: Topology, options: AnyOptions): Promise<InProcessLab | VirtualLab> => {
   if (!isSimulated(options)) return InProcessLab.start(topology, options)

@@ -46,19 +46,26 @@ const requireLinks = (drill: Drill, lab: Pick<LiveLab, 'name' | 'hasLinks'>): vo
   throw new LabError('usage', `${message}. ${use}: run it on a lab of its own with --on`)
 }
 
+const ofCommands = (lab: string): string =>
+  `; "${commandIn(lab, 'status')}" shows the current state, "${commandIn(lab, 'reset')}" restores the initial state`
+
 const HINT: Readonly<Record<LabKind, (lab: string) => string>> = {
-  process: (lab) =>
-    `; "${commandIn(lab, 'status')}" shows the current state, "${commandIn(lab, 'reset')}" restores the initial state`,
-  'in-process': () => '; reset() restores the initial state',
+  process: ofCommands,
+  'in-process': ofCommands,
   docker: () => '',
   attached: (lab) => `; "${commandIn(lab, 'status')}" shows the current state`,
 }
 
 /**
  * Rejects with LabError `conflict`, which names the difference, unless the replication roles are those of the topology.
- * After another drill has changed the roles, the first steps would otherwise wait until their timeout.
+ * After another drill has changed the roles, the first steps would otherwise wait until their timeout. `hint`: how to restore
+ * the lab.
  */
-export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Promise<void> => {
+export const requireRoles = async (
+  { name, topology }: Drill,
+  lab: LiveLab,
+  hint = HINT[lab.kind](lab.name),
+): Promise<void> => {
   const wanted = loadTopology(topology)
   const { clusters, links } = wanted
   await lab.followActiveNodes()
@@ -76,7 +83,7 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
   problems.push(...(await findAbsentNodes(wanted, lab)))
   if (problems.length === 0) return
   const where = `the drill ${name} requires the topology ${topologyName(topology)}, but in the lab "${lab.name}"`
-  throw new LabError('conflict', `${where} ${problems.join(', ')}${HINT[lab.kind](lab.name)}`)
+  throw new LabError('conflict', `${where} ${problems.join(', ')}${hint}`)
 }
 
 /** Finds nodes that are neither active nor standby, if the drill requires several nodes. */

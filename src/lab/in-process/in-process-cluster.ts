@@ -90,11 +90,12 @@ export class LabCluster implements ClusterAccess {
 
   /** API address of the active node: `http://127.0.0.1:port`, or `https` with TLS. Constant for a single server. */
   get address(): string {
-    return this.activeNode.address
+    return this.apiAddress
   }
 
+  /** The same as `address`, also for a simulated cluster, whose clients need it. */
   get apiAddress(): string {
-    return this.address
+    return this.activeNode.apiAddress
   }
 
   /** Address of the active node for other clusters: `https://127.0.0.1:port`. */
@@ -104,7 +105,7 @@ export class LabCluster implements ClusterAccess {
 
   /** The API addresses of its servers, if there are several. */
   get nodeAddresses(): readonly string[] | undefined {
-    return this.nodes.length > 1 ? this.nodes.map(({ address }) => address) : undefined
+    return this.nodes.length > 1 ? this.nodes.map(({ apiAddress }) => apiAddress) : undefined
   }
 
   get clusterAddresses(): readonly string[] {
@@ -144,7 +145,7 @@ export class LabCluster implements ClusterAccess {
 
   /** Sends requests without a token, or with the token of the call. */
   get anonymous(): ApiClient {
-    this.#anonymous ??= createLabClient(() => this.address, { ...this.#options, cluster: this.name })
+    this.#anonymous ??= createLabClient(() => this.apiAddress, { ...this.#options, cluster: this.name })
     return this.#anonymous
   }
 

@@ -69,6 +69,11 @@ export class LabNode {
 
   /** `http://127.0.0.1:port`, or `https` with TLS. Does not change with restarts. */
   get address(): string {
+    return this.apiAddress
+  }
+
+  /** The same as `address`, also for a simulated node, whose clients need it. */
+  get apiAddress(): string {
     return this.#options.server.apiAddress
   }
 
@@ -94,13 +99,13 @@ export class LabNode {
 
   /** Sends requests to this node without a token, or with the token of the call. */
   get anonymous(): ApiClient {
-    this.#anonymous ??= createLabClient(() => this.address, this.#options)
+    this.#anonymous ??= createLabClient(() => this.apiAddress, this.#options)
     return this.#anonymous
   }
 
   /** Returns its current state, read over its API without a token. */
   status(): Promise<NodeView> {
-    const { name, address: apiAddress, isRunning } = this
+    const { name, apiAddress, isRunning } = this
     return askNode({ name, apiAddress }, isRunning ? this.anonymous : undefined)
   }
 

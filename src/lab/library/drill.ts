@@ -20,6 +20,6 @@ export const playDrill = async (
   const parsed = typeof drill === 'string' ? loadDrill(drill) : parseDrill(JSON.stringify(drill, undefined, 2), 'drill')
   await using live = openInProcessLab(lab)
   requireFitting(parsed, live)
-  await requireRoles(parsed, live)
+  await requireRoles(parsed, live, '; reset() restores the initial state')
   return await runDrill(live, parsed, { ...options, signal })
 }

@@ -24,8 +24,8 @@ import { faultsOf, LocalEvents } from './local-events.js'
 
 type EventsAndFaults = Pick<LabDriver, 'events' | 'faults' | 'findLastPosition' | 'links'>
 
-const kindOf = (lab: AnyLab): LabKind => {
-  if (!isAttached(lab)) return 'process'
+export const kindOf = (lab: AnyLab): LabKind => {
+  if (!isAttached(lab)) return lab.isInProcess ? 'in-process' : 'process'
   const servers = lab.clusters.flatMap((cluster) => serversIn<AttachedServer>(cluster))
   return servers.every(({ container }) => container !== undefined) ? 'docker' : 'attached'
 }

@@ -24,7 +24,7 @@ const readConfig = (plan: Parameters<typeof configOf>[0], ports: Parameters<type
   const text = JSON.stringify({ ...configOf(plan, ports), disable_performance_standby: true })
   const env = { VAULT_LOCAL_CONFIG: text, VAULT_RAFT_NODE_ID: plan.node ?? plan.name }
   const { config, problems } = loadServerConfig([], env)
-  if (!config) throw new Error(problems.map((problem) => problem.text).join('; '))
+  if (!config) throw new LabError('usage', problems.map((problem) => problem.text).join('; '))
   return config
 }
 

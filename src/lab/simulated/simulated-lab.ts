@@ -20,7 +20,8 @@ export type SimulatedLabNode = Pick<
 >
 
 /**
- * A cluster of a simulated lab: `lab.A`. It has no address: requests reach it through its clients.
+ * A cluster of a simulated lab: `lab.A`. It has no address and no `caFile`: requests reach it through its clients. In
+ * JavaScript, `address` throws LabError `usage`, and `caFile` is undefined.
  *
  * @example
  * import { type SimulatedLabCluster, startLab } from 'understudy-lab'

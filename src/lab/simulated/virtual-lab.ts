@@ -30,6 +30,8 @@ const UNSUPPORTED: Readonly<Record<Exclude<keyof InProcessLab, keyof VirtualLab>
   routes: 'its network has no proxies; use link to inject faults',
 }
 
+const NO_ADDRESS = { address: 'it has no address; use client or anonymous' }
+
 /** A lab in virtual time. `startLab` starts such a lab with the option `simulated`. */
 export class VirtualLab<Names extends string = string> extends OperableLab<Names, LabCluster> {
   readonly clock: VirtualTime
@@ -59,7 +61,9 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
       const servers = nodes.map(
         (node, at) => new LabNode({ ...shared, name: `${name}${at + 1}`, cluster: name, server: serverOf(node, time) }),
       )
-      return new LabCluster({ ...shared, timeoutMs, name, nodes: servers, clock: time })
+      const cluster = new LabCluster({ ...shared, timeoutMs, name, nodes: servers, clock: time })
+      for (const one of [cluster, ...servers]) refuse(one, 'a simulated lab', NO_ADDRESS)
+      return cluster
     })
   }
 

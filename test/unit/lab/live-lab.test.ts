@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import type { ActiveFault } from '../../../src/lab/daemon/active-fault.js'
 import { type LabDriver, LiveLab } from '../../../src/lab/live/live-lab.js'
+import { kindOf } from '../../../src/lab/live/open-lab.js'
+import type { AnyLab } from '../../../src/lab/model/cluster.js'
 
 const CLUSTER = { rootToken: '', unsealKeys: [], threshold: 0, caFile: undefined }
 
@@ -41,4 +43,9 @@ it('the faults between two clusters include those of their nodes, in any order',
   expect(await idsBetween('B', 'A')).toEqual([1, 2])
   expect(await idsBetween('A2', 'B')).toEqual([2])
   await expect(idsBetween('A', 'D')).rejects.toMatchObject({ code: 'usage' })
+})
+
+it('the kind of a lab that "understudy up" started is in-process if its servers run in one process', () => {
+  const lab = { state: 'running', clusters: [] } as unknown as AnyLab
+  expect([kindOf(lab), kindOf({ ...lab, isInProcess: true } as AnyLab)]).toEqual(['process', 'in-process'])
 })

@@ -40,13 +40,13 @@ export const findCommand = (output: Output, finish: (status: number) => void): C
       else await hide(lab, flags, output)
     })
 
-/** Opens a lab. Throws LabError `usage` unless its servers are processes of this machine, as hidden faults require. */
+/** Opens a lab. Throws LabError `usage` unless the lab owns its servers, as hidden faults require. */
 const openProcessLab = (name: string): LiveLab => {
   const lab = openLab(name, thisHost())
-  if (lab.kind === 'process') return lab
+  if (lab.kind === 'process' || lab.kind === 'in-process') return lab
   throw new LabError(
     'usage',
-    `"drill find" requires a lab of server processes; "${name}" is another kind of lab. Start one with "understudy up pr-dr"`,
+    `"drill find" requires a lab that "understudy up" started; "${name}" is another kind of lab. Start one with "understudy up pr-dr"`,
   )
 }
 

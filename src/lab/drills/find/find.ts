@@ -6,6 +6,7 @@ import { formatMs } from '../../texts/format.js'
 import { LabError } from '../../model/lab-error.js'
 import { commandIn, labDirectory } from '../../model/lab-directory.js'
 import type { LiveLab } from '../../live/live-lab.js'
+import type { LabKind } from '../../model/server-verbs.js'
 import { waitFor } from '../../requests/wait.js'
 import {
   HIDDEN_FAULTS,
@@ -34,7 +35,7 @@ export const injectFault = async (lab: LiveLab, seed: string): Promise<void> => 
   const trouble = await preparePractice(lab).then(() => findTrouble(lab), messageOf)
   if (trouble !== undefined)
     throw new LabError('conflict', `cannot inject a fault, because the lab is not healthy: ${trouble}`)
-  const { fault, place } = chooseFault(await findReplicationLinks(lab), seed)
+  const { fault, place } = chooseFault(await findReplicationLinks(lab), seed, lab.kind)
   const record: FaultRecord = { seed, plantedAt: lab.clock.now(), name: fault.name, place }
   replaceFile(fileOf(lab.name), deflateRawSync(JSON.stringify(record)).toString('base64'))
   const findMissing = async () => ((await isPresent(lab, fault, place)) ? undefined : 'it has no effect yet')
@@ -52,14 +53,16 @@ const isPresent = (lab: LiveLab, fault: HiddenFault, place: FaultLocation): Prom
   fault.isPresent(lab, place).catch(() => true)
 
 /**
- * Chooses a fault from the seed and the links only, so that labs with the same topology get the same fault. Throws
+ * Chooses a fault from the seed, the links and the kind of lab only, so that equal labs get the same fault. Throws
  * LabError `usage` if the lab has no replication.
  */
 export const chooseFault = (
   links: readonly ReplicationLink[],
   seed: string,
+  labKind: LabKind = 'process',
 ): { fault: HiddenFault; place: FaultLocation } => {
-  const choices = HIDDEN_FAULTS.flatMap((fault) => {
+  const possible = HIDDEN_FAULTS.filter(({ needsProcess }) => labKind === 'process' || !needsProcess)
+  const choices = possible.flatMap((fault) => {
     const fitting = links.filter(({ kind }) => fault.kind === undefined || fault.kind === kind)
     return fitting.length > 0 ? [{ fault, fitting }] : []
   })

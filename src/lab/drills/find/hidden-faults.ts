@@ -25,6 +25,8 @@ export interface HiddenFault extends Omit<FaultSolution, 'mend'> {
   readonly name: string
   /** The only kind of replication link to which the fault applies. Default: both kinds. */
   readonly kind?: Kind
+  /** Whether the fault applies only to a server with a process of its own. */
+  readonly needsProcess?: true
   inject(lab: LiveLab, place: FaultLocation): Promise<unknown>
   /** Whether the fault is still present. Rejects if that is unknown; callers then treat it as present. */
   isPresent(lab: LiveLab, place: FaultLocation): Promise<boolean>
@@ -153,6 +155,7 @@ export const HIDDEN_FAULTS: readonly HiddenFault[] = [
   },
   {
     name: 'paused-server',
+    needsProcess: true,
     ...onServer('pause', 'resume', (sealed) => sealed === undefined),
     what: 'the process of {secondary} was suspended (SIGSTOP)',
     seen: '{secondary} accepts connections but does not respond; its process is in state T',

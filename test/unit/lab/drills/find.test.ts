@@ -33,6 +33,13 @@ it('a hidden fault is not planted in a lab that does not support it', () => {
   }
 })
 
+it('a lab in one process gets only hidden faults that do not need a process of their own', () => {
+  const chosen = seeds.map((seed) => chooseFault([performance, dr], seed, 'in-process').fault.name)
+  const possible = HIDDEN_FAULTS.filter(({ needsProcess }) => !needsProcess).map(({ name }) => name)
+  expect(new Set(chosen)).toEqual(new Set(possible))
+  expect(possible).not.toContain('paused-server')
+})
+
 it('each hidden fault has a description, a symptom and a remedy', () => {
   for (const fault of HIDDEN_FAULTS) {
     const { what, seen, mend } = describeSolution(fault, { ...performance, isBackwards: false }, LAB)
