@@ -1,10 +1,14 @@
-/** Returns the known word that is closest to a misspelled word; undefined if none is close. */
+/** Minimum length of an abbreviation, which gets the first word that it begins. */
+const ABBREVIATION_MIN = 3
+
+/** Returns the known word that is closest to a misspelled or abbreviated word; undefined if none is close. */
 export const nearest = (word: string, known: readonly string[]): string | undefined => {
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .sort((one, other) => one.distance - other.distance)
   const best = ranked[0]
-  return best && best.distance <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
+  if (best && best.distance <= Math.max(1, Math.floor(best.candidate.length / 3))) return best.candidate
+  return word.length < ABBREVIATION_MIN ? undefined : known.find((one) => one.startsWith(word.toLowerCase()))
 }
 
 /**

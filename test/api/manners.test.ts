@@ -38,6 +38,10 @@ describe('a misspelt word', () => {
     [['fault', 'partion', 'A', 'B'], '(Did you mean partition?)'],
     [['up', 'pr-dr', '--jsn'], '(Did you mean --json?)'],
     [['up', 'pr-rd'], 'did you mean "pr-dr"?'],
+    [['runbook', 'fail'], '(Did you mean failover?)'],
+    [['wait', '--for', 'convergd'], '(Did you mean converged?)'],
+    [['completion', 'bsh'], '(Did you mean bash?)'],
+    [['vault', 'kvv'], 'Did you mean "kv"?'],
     [['vault', 'staus'], 'Did you mean "status"?'],
     [['vault', 'status', '-adress=x'], 'Did you mean -address?'],
   ])('%j gets a suggestion', async (args, question) => {

@@ -1,4 +1,5 @@
-import { Command, Option } from 'commander'
+import { type Argument, Command, type ErrorOptions, InvalidArgumentError, Option } from 'commander'
+import { nearest } from '../../base/nearest.js'
 import { currentLab } from '../../lab/model/state-directory.js'
 
 type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S
@@ -21,6 +22,31 @@ export type FlagsOf<C> = C extends TypedCommand<infer Flags> ? Flags : never
 export class TypedCommand<Flags = unknown> extends Command {
   override createCommand(name?: string): TypedCommand {
     return new TypedCommand(name)
+  }
+
+  /** Adds an option. If its value is not in the list of its choices, the error suggests the nearest one. */
+  override addOption(option: Option): this {
+    const { argChoices } = option
+    return super.addOption(argChoices ? option.argParser((word) => requireChoice(word, argChoices)) : option)
+  }
+
+  /** Adds an argument, with suggestions as `addOption`. */
+  override addArgument(argument: Argument): this {
+    const { argChoices } = argument
+    return super.addArgument(argChoices ? argument.argParser((word) => requireChoice(word, argChoices)) : argument)
+  }
+
+  /** Reports an error. An invalid word comes before a missing one, because its suggestion helps more. */
+  override error(message: string, options?: ErrorOptions): never {
+    if (options?.code === 'commander.missingArgument')
+      this.registeredArguments.forEach((argument, at) => {
+        const word = this.args[at]
+        const { argChoices: choices } = argument
+        if (word === undefined || !choices || choices.includes(word)) return
+        const where = `command-argument value '${word}' is invalid for argument '${argument.name()}'`
+        super.error(`error: ${where}. ${describeChoices(word, choices)}`)
+      })
+    return super.error(message, options)
   }
 
   /** Adds a flag: a switch, or a text if `spec` has a placeholder. */
@@ -82,6 +108,16 @@ export class TypedCommand<Flags = unknown> extends Command {
       return act(this.opts() as Flags, ...(args as never[])) as Promise<void>
     })
   }
+}
+
+const describeChoices = (word: string, choices: readonly string[]): string => {
+  const meant = nearest(word, choices)
+  return `Allowed choices are ${choices.join(', ')}.${meant === undefined ? '' : `\n(Did you mean ${meant}?)`}`
+}
+
+const requireChoice = (word: string, choices: readonly string[]): string => {
+  if (choices.includes(word)) return word
+  throw new InvalidArgumentError(describeChoices(word, choices))
 }
 
 /** Returns the name of the current lab, and the text that describes this default in the help. */

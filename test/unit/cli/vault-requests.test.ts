@@ -545,6 +545,7 @@ describe('a misspelled command', () => {
     ['operator raft lst-peers', '"operator raft list-peers"'],
     ['servr -dev', '"server"'],
     ['polcy', '"policy"'],
+    ['kvv', '"kv"'],
   ])('vault %s gets a suggestion: %s', async (line, meant) => {
     const { status, stderr } = await shell.run(line.split(' '))
     expect(status).toBe(1)

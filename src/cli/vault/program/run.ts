@@ -155,7 +155,7 @@ export const suggest = (words: readonly string[], names: Iterable<string>): stri
     const typed = words.slice(0, name.split(' ').length).join(' ')
     const distance = editDistance(typed, name)
     const count = name.split(' ').length
-    const distanceMax = Math.min(DISTANCE_MAX, name.length * DISTANCE_SHARE_MAX)
+    const distanceMax = Math.max(1, Math.min(DISTANCE_MAX, name.length * DISTANCE_SHARE_MAX))
     return distance > 0 && distance <= distanceMax ? [{ name, distance, count }] : []
   })
   const fewest = Math.min(...similar.map(({ distance }) => distance))
