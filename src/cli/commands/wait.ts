@@ -14,7 +14,7 @@ import { type LabView, observe } from '../../lab/status/observe.js'
 import { waitFor } from '../../lab/requests/wait.js'
 import { type FlagsOf, TypedCommand } from '../terminal/command.js'
 import { type Output, printResult } from '../terminal/output.js'
-import { parseTimeout } from './lab/options.js'
+import { parseTimeout, RESPONSE_TIMEOUT } from './lab/options.js'
 
 /** Conditions of a whole lab. Each returns undefined if it is true, and otherwise the reason why it is false. */
 const LAB_CONDITIONS = {
@@ -91,7 +91,7 @@ const waitInStep = async (what: string, wanted: string, work: () => Promise<void
 
 const waitForLab = (lab: AnyLab, wanted: LabCondition, { host, timeoutMs }: Task): Promise<string> => {
   const what = `the lab "${lab.name}"`
-  const findUnmet = async () => LAB_CONDITIONS[wanted](await observe(lab, host))
+  const findUnmet = async () => LAB_CONDITIONS[wanted](await observe(lab, host, parseTimeout(RESPONSE_TIMEOUT)))
   return waitInStep(what, wanted, () => waitFor(host.clock, `${what} to be ${wanted}`, findUnmet, timeoutMs))
 }
 

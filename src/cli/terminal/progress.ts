@@ -88,17 +88,25 @@ const RESPONSE_FINISH = 'http.client.response.finish'
 /** Tracks the pending HTTP requests of this process. Calls `print` with a line for each completed one. */
 const listenToCalls = (clock: Clock, print: ((line: string) => void) | undefined) => {
   const begun = new Map<ClientRequest, number>()
+  const answered = new WeakSet<ClientRequest>()
+  const printEnd = (request: ClientRequest, result: string) => {
+    const tookMs = clock.monotonic() - (begun.get(request) ?? clock.monotonic())
+    print?.(`${describeCall(request)}: ${result} after ${tookMs.toFixed(0)} ms`)
+  }
   const onStart = (message: unknown) => {
     const { request } = message as { request: ClientRequest }
     begun.set(request, clock.monotonic())
-    request.once('close', () => begun.delete(request))
+    request.once('close', () => {
+      if (!answered.has(request)) printEnd(request, 'no response')
+      begun.delete(request)
+    })
   }
   const onFinish = (message: unknown) => {
     const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
+    answered.add(request)
     // A streaming response stays open, so it does not count as pending.
+    printEnd(request, String(response.statusCode))
     if (response.headers['content-type'] === 'application/x-ndjson') begun.delete(request)
-    const tookMs = clock.monotonic() - (begun.get(request) ?? clock.monotonic())
-    print?.(`${describeCall(request)}: ${response.statusCode} after ${tookMs.toFixed(0)} ms`)
   }
   subscribe(REQUEST_START, onStart)
   subscribe(RESPONSE_FINISH, onFinish)

@@ -43,6 +43,7 @@ export const readLossLists = async (client: ApiClient): Promise<LossLists> => {
 export const readLosses = async (client: ApiClient): Promise<readonly ClusterLoss[]> =>
   (await readLossLists(client)).losses
 
+/** Default timeout of a request for losses, in milliseconds. */
 const TIMEOUT_MS = 1000
 
 /** The lists of a cluster. `error`: why a cluster that responds has unknown lists, which are empty then. */
@@ -52,12 +53,16 @@ export type FoundLosses = LossLists & { readonly cluster: string; readonly error
  * Reads the loss lists of all clusters of a lab. Omits clusters without losses, and clusters that do not respond in time.
  * `isOwner`: whether to send the `lab_api_token`, with which servers show storage paths.
  */
-export const askLosses = async (lab: AnyLab, isOwner = true): Promise<readonly FoundLosses[]> => {
+export const askLosses = async (
+  lab: AnyLab,
+  isOwner = true,
+  timeoutMs = TIMEOUT_MS,
+): Promise<readonly FoundLosses[]> => {
   const all = lab.clusters.map(async (cluster): Promise<FoundLosses> => {
     const asked = isOwner ? cluster : { ...cluster, labApiToken: undefined }
     const none = { cluster: cluster.name, losses: [], held: [] }
     try {
-      return { ...none, ...(await withAnonymousClient(asked, readLossLists, TIMEOUT_MS)) }
+      return { ...none, ...(await withAnonymousClient(asked, readLossLists, timeoutMs)) }
     } catch (error) {
       const isSilent = error instanceof ApiUnreachable || lacksLosses(error)
       return isSilent ? none : { ...none, error: messageOf(error) }

@@ -2,13 +2,13 @@ import { tokensToTry } from '../keys/environment.js'
 import { type AnyLab, requireCluster, withAnonymousClient } from '../model/cluster.js'
 import { filterPath, parseFilter, type PathFilter } from '../requests/filters.js'
 import type { FollowView } from './links.js'
-import { ANSWER_MS, type LabView } from './observe.js'
+import type { LabView } from './observe.js'
 
 const FORBIDDEN = 403
 
 /** Adds the path filters of performance secondaries. Reading a filter requires a token of the lab. */
-export const withFilters = async (lab: AnyLab, view: LabView): Promise<LabView> => {
-  const links = view.links.map(async (link) => ({ ...link, filter: await findFilter(lab, view, link) }))
+export const withFilters = async (lab: AnyLab, view: LabView, timeoutMs: number): Promise<LabView> => {
+  const links = view.links.map(async (link) => ({ ...link, filter: await findFilter(lab, view, link, timeoutMs) }))
   return { ...view, links: await Promise.all(links) }
 }
 
@@ -16,6 +16,7 @@ const findFilter = async (
   lab: AnyLab,
   { clusters }: LabView,
   { kind, primary, secondary }: FollowView,
+  timeoutMs: number,
 ): Promise<PathFilter | undefined> => {
   const primaryView = clusters.find(({ name }) => name === primary)
   const id = clusters.find(({ name }) => name === secondary)?.performance.secondaryId ?? ''
@@ -30,7 +31,7 @@ const findFilter = async (
       }
       return undefined
     },
-    ANSWER_MS,
+    timeoutMs,
   )
   return ask.catch(() => undefined)
 }

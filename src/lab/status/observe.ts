@@ -20,6 +20,7 @@ import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { askExpectedLoss, describeLoss, isLevel } from '../requests/expected-loss.js'
 import { askRoles, askStatus } from '../requests/replication.js'
+import { describeUnreachable } from '../requests/request-errors.js'
 import { AHEAD_FIXES, isDetached, NO_STATUS, type ReplicationStatuses } from '../requests/replication-status.js'
 import { findLinks, findProblemsOf, type FollowView } from './links.js'
 import { askNode, describeNodeState, type NodeView } from './node-view.js'
@@ -67,27 +68,27 @@ export interface LabView {
   readonly problems: readonly string[]
 }
 
-/** Timeout of each request about the state of a cluster, in milliseconds. */
+/** Default timeout of a request about the state of a cluster, and the highest timeout for a suspended server, in milliseconds. */
 export const ANSWER_MS = 1000
 
-/** Queries all clusters of a lab concurrently. */
-export const observe = async (lab: AnyLab, host: LabHost): Promise<LabView> => {
+/** Queries all clusters of a lab concurrently. `timeoutMs`: timeout of the requests to a server. */
+export const observe = async (lab: AnyLab, host: LabHost, timeoutMs = ANSWER_MS): Promise<LabView> => {
   const running = await findRunning(lab, host)
   const [faults, answers] = await Promise.all([
     faultsOf(lab),
     Promise.all(
       lab.clusters.map((cluster) =>
         cluster.nodes
-          ? surveyNodes(cluster, cluster.nodes, running)
-          : surveyCluster(cluster, running.get(cluster.name) ?? STOPPED),
+          ? surveyNodes({ ...cluster, nodes: cluster.nodes }, running, timeoutMs)
+          : surveyCluster(cluster, running.get(cluster.name) ?? STOPPED, timeoutMs),
       ),
     ),
   ])
-  const clusters = await withLosses(lab, answers, host.clock)
+  const clusters = await withLosses(lab, answers, host.clock, timeoutMs)
   const links = findLinks(clusters, faults ?? [], host.clock.now())
   const ask = async (name: string, kind: Kind) => {
     const cluster = lab.clusters.find((one) => one.name === name)
-    return cluster ? withAnonymousClient(cluster, (client) => askStatus(client, kind), ANSWER_MS) : NO_STATUS
+    return cluster ? withAnonymousClient(cluster, (client) => askStatus(client, kind), timeoutMs) : NO_STATUS
   }
   const problems = [
     ...(await findProblemsOf(clusters, links, ask, host.clock)),
@@ -133,22 +134,23 @@ const findRunning = async (lab: AnyLab, host: LabHost): Promise<ReadonlyMap<stri
 
 /** Queries the state of each node. Reads the cluster state from the active node, or else from a node that responds. */
 const surveyNodes = async (
-  cluster: ClusterAccess,
-  servers: readonly Pick<ClusterAccess, 'name' | 'apiAddress'>[],
+  cluster: ClusterAccess & { readonly nodes: readonly Pick<ClusterAccess, 'name' | 'apiAddress'>[] },
   running: ReadonlyMap<string, Running>,
+  timeoutMs: number,
 ): Promise<ClusterView> => {
   const nodes = await Promise.all(
-    servers.map(async ({ name, apiAddress }): Promise<NodeRow> => {
+    cluster.nodes.map(async ({ name, apiAddress }): Promise<NodeRow> => {
       const state = running.get(name) ?? STOPPED
       const ask = (client?: ApiClient) => askNode({ name, apiAddress }, client)
-      const view = isDown(state.process) ? ask() : withAnonymousClient({ ...cluster, apiAddress }, ask, ANSWER_MS)
-      return { ...(await view), ...state }
+      if (isDown(state.process)) return { ...(await ask()), ...state }
+      const maxMs = timeoutOf(state.process, timeoutMs)
+      return { ...(await withAnonymousClient({ ...cluster, apiAddress }, ask, maxMs)), ...state }
     }),
   )
   const reporter = nodes.find(({ isActive }) => isActive) ?? nodes.find(({ appliedIndex }) => appliedIndex !== null)
   const asked = reporter ?? nodes.find((node) => !isDown(node.process)) ?? nodes[0]
   const { apiAddress, ...state } = asked ?? { ...cluster, ...STOPPED }
-  const view = await surveyCluster({ ...cluster, apiAddress }, state)
+  const view = await surveyCluster({ ...cluster, apiAddress }, state, timeoutMs)
   return { ...view, nodes, problems: [...view.problems, ...findNodeProblems(nodes)] }
 }
 
@@ -161,8 +163,12 @@ const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
   return nodes.some(({ isActive }) => isActive) ? texts : ['has no active node', ...texts]
 }
 
-const surveyCluster = (cluster: ClusterAccess, { process, pid }: Running) =>
-  viewOf({ ...cluster, process, pid }, () => withAnonymousClient(cluster, askCluster, ANSWER_MS))
+/** A suspended server does not respond, so that a long timeout would only delay the result. */
+const timeoutOf = (process: ProcessState, timeoutMs: number): number =>
+  process === 'paused' ? Math.min(timeoutMs, ANSWER_MS) : timeoutMs
+
+const surveyCluster = (cluster: ClusterAccess, { process, pid }: Running, timeoutMs: number) =>
+  viewOf({ ...cluster, process, pid }, () => withAnonymousClient(cluster, askCluster, timeoutOf(process, timeoutMs)))
 
 /** Returns the view of a cluster. `ask` queries it, and rejects if it does not respond. */
 export const viewOf = async (
@@ -174,8 +180,9 @@ export const viewOf = async (
   if (isDown(process)) return { ...view, problems: [process === 'crashed' ? 'has crashed' : 'is stopped'] }
   try {
     return { ...view, ...(await ask()) }
-  } catch {
-    return { ...view, problems: [process === 'paused' ? 'is paused' : 'does not respond'] }
+  } catch (error) {
+    const problem = process === 'paused' ? 'is paused' : (describeUnreachable(error) ?? 'does not respond')
+    return { ...view, problems: [problem] }
   }
 }
 
@@ -191,6 +198,7 @@ export const askCluster = async (client: ApiClient): Promise<ClusterAnswer> => {
 const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
   if (!view.isInitialized) return ['is not initialized']
   if (view.isSealed) return ['is sealed']
+  if (KINDS.every((kind) => view[kind].mode === NO_STATUS.mode)) return ['does not report its replication roles']
   const isFenced = view.health === 503 && KINDS.some((kind) => view[kind].mode === 'primary')
   const problems = KINDS.flatMap((kind) => {
     const { mode, state, connectionState, isAhead } = view[kind]
@@ -206,7 +214,7 @@ const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
 }
 
 /** Adds the expected loss of a failover to the problems of each DR secondary whose primary is lost. */
-const withLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clock): Promise<ClusterView[]> => {
+const withLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clock, timeoutMs: number) => {
   // A running demoted primary also counts: its demotion reported whether a secondary lacks data.
   const hasPrimary = (set: string) =>
     views.some(({ dr }) => dr.clusterId === set && (dr.mode === 'primary' || isDetached(dr)))
@@ -220,7 +228,7 @@ const withLosses = async (lab: AnyLab, views: readonly ClusterView[], clock: Clo
       const last = findLastPositionOf(events, view.dr.clusterId)
       const facts = { secondary: view.dr, last, nowMs: clock.now() }
       const ask = (client: ApiClient) => askExpectedLoss(client, facts)
-      const loss = await withAnonymousClient(requireCluster(lab, view.name), ask, ANSWER_MS)
+      const loss = await withAnonymousClient(requireCluster(lab, view.name), ask, timeoutMs)
       return isLevel(loss) ? view : { ...view, problems: [...view.problems, `${describeLoss(loss)} in a failover`] }
     }),
   )

@@ -1,4 +1,6 @@
+import { type AddressInfo, createServer } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { callHttp } from '../../../src/base/http-call.js'
 import { inStep, note, whileWaiting } from '../../../src/base/progress.js'
 import { ProcessOutput } from '../../../src/cli/terminal/output.js'
 import { reportProgress } from '../../../src/cli/terminal/progress.js'
@@ -20,8 +22,14 @@ const linesOf = (text: string): string[] => {
   return lines
 }
 
+interface ReportOptions {
+  readonly isTTY: boolean
+  readonly isQuiet?: boolean
+  readonly isVerbose?: boolean
+}
+
 /** Reports progress on a standard error that is a terminal or not. */
-const report = ({ isTTY, isQuiet = false }: { readonly isTTY: boolean; readonly isQuiet?: boolean }) => {
+const report = ({ isTTY, isQuiet = false, isVerbose = false }: ReportOptions) => {
   const before = Object.getOwnPropertyDescriptor(process.stderr, 'isTTY')
   Object.defineProperty(process.stderr, 'isTTY', { value: isTTY, configurable: true })
   let written = ''
@@ -32,7 +40,7 @@ const report = ({ isTTY, isQuiet = false }: { readonly isTTY: boolean; readonly 
   const clock = new ManualClock()
   const output = new ProcessOutput(() => clock.monotonic())
   output.isQuiet = isQuiet
-  const reporting = reportProgress(output, clock, false)
+  const reporting = reportProgress(output, clock, isVerbose)
   onTestFinished(() => {
     reporting[Symbol.dispose]()
     write.mockRestore()
@@ -106,4 +114,15 @@ it.each([true, false])('quiet progress prints nothing (terminal: %s)', async (is
   await end()
   note('B is not running')
   expect(written()).toBe('')
+})
+
+it('--verbose prints a call without a response, for example after a timeout', async () => {
+  const { shown } = report({ isTTY: false, isVerbose: true })
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  onTestFinished(() => void server.close())
+  const call = callHttp({ method: 'GET', url: `http://127.0.0.1:${port}/v1/sys/health?token=x`, timeoutMs: 1 })
+  await expect(call).rejects.toThrow('no response within 1 ms')
+  await expect.poll(shown).toEqual([`GET http://127.0.0.1:${port}/v1/sys/health: no response after 0 ms`, ''])
 })

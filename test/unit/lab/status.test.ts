@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ApiClient } from '../../../src/client/api-client.js'
+import { ApiClient, ApiUnreachable } from '../../../src/client/api-client.js'
 import { findReplicationLinks } from '../../../src/lab/drills/find/traffic.js'
 import { linksOf, StatusCollector } from '../../../src/lab/drills/context/status-samples.js'
 import type { ActiveFault } from '../../../src/lab/daemon/active-fault.js'
@@ -16,7 +16,7 @@ import {
 import type { LiveLab } from '../../../src/lab/live/live-lab.js'
 import { askNode } from '../../../src/lab/status/node-view.js'
 import { TRANSITIONS } from '../../../src/server/nodes/machine.js'
-import { askCluster, type ClusterView, type LabView } from '../../../src/lab/status/observe.js'
+import { askCluster, type ClusterView, type LabView, viewOf } from '../../../src/lab/status/observe.js'
 
 const OFF: ReplicationStatus = { ...NO_STATUS, mode: 'disabled' }
 const NOW = Date.parse('2026-01-01T00:00:10Z')
@@ -260,6 +260,21 @@ it('a secondary has a lag only while its position is in the log of its primary',
   expect(lags({ ...lost, connectionState: 'ready' })).toBe(12)
   // A primary without a configured address reports none.
   expect(lagOf({ ...at, primaryAddress: '' }, { ...secondary, ...lost })).toBe(12)
+})
+
+it('a cluster that responds and does not report its replication roles has a problem', async () => {
+  const send = async () => ({ status: 200, json: { initialized: true, sealed: false } })
+  const read = () => Promise.reject(new Error('no response within 1000 ms'))
+  const { problems } = await askCluster({ send, read } as unknown as ApiClient)
+  expect(problems).toEqual(['does not report its replication roles'])
+})
+
+it('the problem of a cluster that does not respond states the reason', async () => {
+  const late = new ApiUnreachable('GET', 'http://127.0.0.1:8200/v1/sys/health', new Error('no response within 5000 ms'))
+  const place = { name: 'A', apiAddress: 'http://127.0.0.1:8200', pid: 1 } as const
+  const view = (process: 'running' | 'paused') => viewOf({ ...place, process }, () => Promise.reject(late))
+  expect((await view('running')).problems).toEqual(['does not respond (no response within 5000 ms)'])
+  expect((await view('paused')).problems).toEqual(['is paused'])
 })
 
 it('status names the way out for a secondary that is ahead of its primary', async () => {

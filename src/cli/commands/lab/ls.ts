@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
+import { parseTimeout, RESPONSE_TIMEOUT } from './options.js'
 import { findLab } from '../../../lab/model/lab-directory.js'
 import { type LabListing, listLabStates } from '../../../lab/lifecycle/listing.js'
 import { observe } from '../../../lab/status/observe.js'
@@ -61,7 +62,7 @@ interface LabOverview extends LabListing {
 /** States of labs whose clusters are queried. */
 const QUERIED_STATES: ReadonlySet<LabListing['state']> = new Set(['running', 'partly running', 'attached'])
 
-/** Returns all labs of this machine. The running clusters are queried in parallel, each for at most one second. */
+/** Returns all labs of this machine. The running clusters are queried in parallel, each for at most five seconds. */
 const listLabsWithHealth = (host: LabHost): Promise<LabOverview[]> =>
   Promise.all(listLabStates(host).map(async (lab) => ({ ...lab, problems: await findProblems(lab, host) })))
 
@@ -70,7 +71,7 @@ const findProblems = async ({ name, state }: LabListing, host: LabHost): Promise
   if (!QUERIED_STATES.has(state)) return null
   try {
     const lab = findLab(name)
-    return lab ? (await observe(lab, host)).problems : null
+    return lab ? (await observe(lab, host, parseTimeout(RESPONSE_TIMEOUT))).problems : null
   } catch (error) {
     return [messageOf(error)]
   }

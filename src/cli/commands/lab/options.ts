@@ -11,6 +11,9 @@ export const parseTimeout = (text: string): number => {
   return ms
 }
 
+/** Default timeout of a request to a server about its state. */
+export const RESPONSE_TIMEOUT = '5s'
+
 /** The flag for the CA certificate that verifies servers. */
 export const CA_CERT = [
   '--ca-cert <file>',

@@ -22,6 +22,7 @@ import { type LabView, observe } from '../../../lab/status/observe.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, whenOutputCloses, type Output, terminalWidth } from '../../terminal/output.js'
+import { parseTimeout, RESPONSE_TIMEOUT } from './options.js'
 
 /** `understudy status`: shows the topology, the state of all clusters, and problems. Exits with 2 if there are any. */
 export const statusCommand = (output: Output): Command =>
@@ -29,19 +30,23 @@ export const statusCommand = (output: Output): Command =>
     .description('show the replication status and the problems of a lab')
     .lab()
     .flag('-w, --watch', 'refresh every second until q or Ctrl-C; without a terminal, print each change as a line')
+    .flag('--timeout <duration>', 'maximum time to wait for each response of a server', RESPONSE_TIMEOUT)
     .json('print JSON; with --watch, print one object per line every second')
-    .examples('status', 'status --watch', 'status --name drill --json')
+    .examples('status', 'status --watch', 'status --name drill --json', 'status --timeout 20s')
     .run(async (flags) => {
       const host = thisHost()
+      const timeoutMs = parseTimeout(flags.timeout)
       const read = async () => {
         const lab = requireAnyLab(flags.name)
-        return withFilters(lab, await observe(lab, host))
+        return withFilters(lab, await observe(lab, host, timeoutMs), timeoutMs)
       }
       const draw = (view: LabView, width = Number.POSITIVE_INFINITY) =>
         formatTable(fitToWidth(drawLabView(view, host.clock.now()), width))
       if (flags.watch) return watchStatus({ ...flags, read, draw, host, output })
       const survey = await read()
-      const losses = flags.json ? [] : describeLosses(flags.name, await askLosses(requireAnyLab(flags.name)))
+      const losses = flags.json
+        ? []
+        : describeLosses(flags.name, await askLosses(requireAnyLab(flags.name), true, timeoutMs))
       output.data(flags.json ? JSON.stringify(survey, undefined, 2) : [draw(survey), ...losses].join('\n'))
       if (survey.problems.length > 0) throw new LabError('remote', survey.problems.join('; '))
     })
