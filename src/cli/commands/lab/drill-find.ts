@@ -80,7 +80,7 @@ const check = async (lab: LiveLab, { json }: Pick<FindFlags, 'json'>, output: Ou
 
 const reveal = (
   solution: FaultSolution & { readonly seed: string },
-  { json }: Pick<FindFlags, 'json'>,
+  { name, json }: Pick<FindFlags, 'name' | 'json'>,
   output: Output,
 ): void => {
   const steps = solution.mend.map((line) => `  ${line}`)
@@ -89,6 +89,7 @@ const reveal = (
     `Symptom: ${solution.seen}.`,
     'The fault is still in the lab. To fix it:',
     ...steps,
+    `To check your fix: ${commandIn(name, 'drill find --check')}`,
   ]
   output.data(json ? JSON.stringify({ apiVersion: 'understudy/v1', ...solution }, undefined, 2) : lines.join('\n'))
 }

@@ -27,7 +27,8 @@ const SETTLES_MS = 10_000
 
 /** Injects a fault that `seed` selects from those that fit the current links. Rejects if the lab is not healthy. */
 export const injectFault = async (lab: LiveLab, seed: string): Promise<void> => {
-  if (readRecord(lab.name))
+  const before = readRecord(lab.name)
+  if (before && !before.isRevealed)
     throw new LabError(
       'conflict',
       `the lab "${lab.name}" already has a hidden fault; "${commandIn(lab.name, 'drill find --check')}" checks your fix, "--give-up" reveals the fault`,
@@ -37,7 +38,7 @@ export const injectFault = async (lab: LiveLab, seed: string): Promise<void> => 
     throw new LabError('conflict', `cannot inject a fault, because the lab is not healthy: ${trouble}`)
   const { fault, place } = chooseFault(await findReplicationLinks(lab), seed, lab.kind)
   const record: FaultRecord = { seed, plantedAt: lab.clock.now(), name: fault.name, place }
-  replaceFile(fileOf(lab.name), deflateRawSync(JSON.stringify(record)).toString('base64'))
+  writeRecord(lab.name, record)
   const findMissing = async () => ((await isPresent(lab, fault, place)) ? undefined : 'it has no effect yet')
   try {
     await fault.inject(lab, place)
@@ -102,10 +103,10 @@ export const checkFix = async (lab: LiveLab): Promise<FixResult> => {
   return { isMended: true, told: describeSolution(fault, record.place, lab), took, seed: record.seed }
 }
 
-/** Reveals the fault and deletes its record. The fault itself stays. */
+/** Reveals the fault. The fault itself stays, and `checkFix` still checks it. */
 export const revealFault = (lab: LiveLab): FaultSolution & { readonly seed: string } => {
   const record = requireRecord(lab)
-  deleteRecord(lab.name)
+  writeRecord(lab.name, { ...record, isRevealed: true })
   return { ...describeSolution(requireFault(record), record.place, lab), seed: record.seed }
 }
 
@@ -135,6 +136,8 @@ interface FaultRecord {
   readonly plantedAt: number
   readonly name: string
   readonly place: FaultLocation
+  /** Whether the user gave up. Another fault may then replace this one as soon as the lab is healthy. */
+  readonly isRevealed?: boolean
 }
 
 /**
@@ -154,5 +157,8 @@ const readRecord = (lab: string): FaultRecord | undefined => {
     })
   }
 }
+
+const writeRecord = (lab: string, record: FaultRecord): void =>
+  replaceFile(fileOf(lab), deflateRawSync(JSON.stringify(record)).toString('base64'))
 
 const deleteRecord = (lab: string): void => rmSync(fileOf(lab), { force: true })
