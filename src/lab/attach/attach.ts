@@ -81,7 +81,7 @@ const TIMEOUT_MS = 3000
  */
 export const attachLab = async (options: AttachOptions, host: LabHost): Promise<AttachedLab> => {
   const { name, topology = 'attached', keeper } = options
-  const claim = claimLab(name, 'changed', host.me, host.table)
+  using _claim = claimLab(name, 'changed', host)
   try {
     refuseWhenThere(name)
     removeLab(name)
@@ -106,8 +106,6 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
   } catch (error) {
     if (!findLab(name)) removeLab(name)
     throw error
-  } finally {
-    claim.release()
   }
 }
 

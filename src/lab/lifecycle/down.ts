@@ -30,31 +30,24 @@ export const downLab = async (
   host: LabHost,
 ): Promise<'down' | 'forgotten' | undefined> => {
   if (!listLabs().includes(name)) return undefined
-  const claim = claimLab(name, 'stopped', host.me, host.table)
-  try {
-    const lab = findIntactLab(name)
-    if (lab && isAttached(lab)) {
-      removeLab(name)
-      return 'forgotten'
-    }
-    if (!lab && options.keep)
-      throw new LabError(
-        'conflict',
-        `the record of the lab "${name}" is damaged: omit --keep, which requires the record`,
-      )
-    if (lab && options.keep) recordStop(lab)
-    if (lab) await stopLab(lab, options, host)
-    await stopAll(host.servers.findAll(findConfigFiles(name)), options, host)
-    if (options.keep) return 'down'
-    if (lab) {
-      removeData(lab)
-      removeSocket(lab.keeper, lab.directory)
-    }
+  using _claim = claimLab(name, 'stopped', host)
+  const lab = findIntactLab(name)
+  if (lab && isAttached(lab)) {
     removeLab(name)
-    return 'down'
-  } finally {
-    claim.release()
+    return 'forgotten'
   }
+  if (!lab && options.keep)
+    throw new LabError('conflict', `the record of the lab "${name}" is damaged: omit --keep, which requires the record`)
+  if (lab && options.keep) recordStop(lab)
+  if (lab) await stopLab(lab, options, host)
+  await stopAll(host.servers.findAll(findConfigFiles(name)), options, host)
+  if (options.keep) return 'down'
+  if (lab) {
+    removeData(lab)
+    removeSocket(lab.keeper, lab.directory)
+  }
+  removeLab(name)
+  return 'down'
 }
 
 /**

@@ -42,32 +42,28 @@ export const workOnServers = async (
   options: VerbOptions,
   host: LabHost,
 ): Promise<void> => {
-  const claim = claimLab(name, 'changed', host.me, host.table)
-  try {
-    const known = requireAnyLab(name)
-    if (isAttached(known)) return await workOnAttached(known, verb, names, options, host)
-    const chosen = chooseServers(known, names)
-    if (verb === 'wipe' && !known.isInProcess) await requireWipeable(known, chosen, options, host)
-    if (verb === 'start' || verb === 'restart') await ensureLabDaemon(requireLab(name), options, host)
-    const context = { name, options, host, launched: new Map<string, LaunchedServer>() }
-    if (verb === 'start') await launchPeers(chosen, context)
-    for (const server of chosen) {
-      const { lab, cluster } = readRecords(context, server.name)
-      const controls = controlsOf(context, server.name)
-      if (await isSkipped(controls, verb, names, options)) continue
-      const place = { ...cluster, apiAddress: server.apiAddress }
-      const before = takesDown(verb) ? await positionBefore(place) : undefined
-      options.onProgress(await workOn(controls, verb))
-      const command = commandIn(name, `${verb} ${server.name}`)
-      // In a multi-node cluster, another node may become active and append further entries.
-      const isFinal = verb === 'stop' && !cluster.nodes
-      const position = before && isFinal ? positionAfterStop(before, server.logFile) : before
-      const details = { verb, ...(position && { position }) }
-      const event = { cluster: cluster.name, kind: 'command', details, command } as const
-      await new LabDaemonClient(lab.keeper.socket).emit(event)
-    }
-  } finally {
-    claim.release()
+  using _claim = claimLab(name, 'changed', host)
+  const known = requireAnyLab(name)
+  if (isAttached(known)) return await workOnAttached(known, verb, names, options, host)
+  const chosen = chooseServers(known, names)
+  if (verb === 'wipe' && !known.isInProcess) await requireWipeable(known, chosen, options, host)
+  if (verb === 'start' || verb === 'restart') await ensureLabDaemon(requireLab(name), options, host)
+  const context = { name, options, host, launched: new Map<string, LaunchedServer>() }
+  if (verb === 'start') await launchPeers(chosen, context)
+  for (const server of chosen) {
+    const { lab, cluster } = readRecords(context, server.name)
+    const controls = controlsOf(context, server.name)
+    if (await isSkipped(controls, verb, names, options)) continue
+    const place = { ...cluster, apiAddress: server.apiAddress }
+    const before = takesDown(verb) ? await positionBefore(place) : undefined
+    options.onProgress(await workOn(controls, verb))
+    const command = commandIn(name, `${verb} ${server.name}`)
+    // In a multi-node cluster, another node may become active and append further entries.
+    const isFinal = verb === 'stop' && !cluster.nodes
+    const position = before && isFinal ? positionAfterStop(before, server.logFile) : before
+    const details = { verb, ...(position && { position }) }
+    const event = { cluster: cluster.name, kind: 'command', details, command } as const
+    await new LabDaemonClient(lab.keeper.socket).emit(event)
   }
 }
 

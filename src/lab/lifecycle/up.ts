@@ -59,23 +59,19 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
   const { name } = options
   refuseSuspended(options)
   if (options.dataDir !== undefined) makeDirectories(path.resolve(options.dataDir), 'choose another --data-dir')
-  const claim = claimLab(name, 'started', host.me, host.table)
-  try {
-    refuseWhenThere(name, host)
-    for (let left = PORT_TRIES; ; left--) {
-      const ports = await options.choosePorts()
-      removeLab(name)
-      const planned = await planLab(options, ports, host)
-      try {
-        return await bringUp(planned, options, host)
-      } catch (error) {
-        const port = options.signal?.aborted ? undefined : await findPortInUse(planned)
-        if (port === undefined || left === 1) throw error
-        note(`port ${port} is in use${describeOwner(findPortOwner(port))}: choosing other ports`)
-      }
+  using _claim = claimLab(name, 'started', host)
+  refuseWhenThere(name, host)
+  for (let left = PORT_TRIES; ; left--) {
+    const ports = await options.choosePorts()
+    removeLab(name)
+    const planned = await planLab(options, ports, host)
+    try {
+      return await bringUp(planned, options, host)
+    } catch (error) {
+      const port = options.signal?.aborted ? undefined : await findPortInUse(planned)
+      if (port === undefined || left === 1) throw error
+      note(`port ${port} is in use${describeOwner(findPortOwner(port))}: choosing other ports`)
     }
-  } finally {
-    claim.release()
   }
 }
 
@@ -203,13 +199,9 @@ export const abandonLab = async (
   options: Pick<UpOptions, 'forceSignal'>,
   host: LabHost,
 ): Promise<LabError> => {
-  const claim = claimLab(lab.name, 'stopped', host.me, host.table)
-  try {
-    await takeDown(lab, options, host)
-    return explain(error, lab)
-  } finally {
-    claim.release()
-  }
+  using _claim = claimLab(lab.name, 'stopped', host)
+  await takeDown(lab, options, host)
+  return explain(error, lab)
 }
 
 /** Removes a lab whose start failed. Its logs and a record of the failure stay. */

@@ -4,6 +4,7 @@ import { attempt } from '../../base/attempt.js'
 import { LabError } from '../model/lab-error.js'
 import { CLAIM_PREFIX, labDirectory, makeDirectories } from '../model/lab-directory.js'
 import { isAlive, type ProcessIdentity, type ProcessTable } from '../model/process-table.js'
+import type { LabHost } from './lab-host.js'
 
 /**
  * The action of the holder of a claim, for error messages. During `operated`, other commands may stop and start
@@ -31,12 +32,12 @@ const DISK_FULL_CODES: readonly string[] = ['ENOSPC', 'EDQUOT']
 /**
  * Locks a lab while one command changes it. A concurrent command fails with a conflict that names the process. A claim
  * is a numbered file that is linked into place, so it always exists completely or not at all. Claims of processes that
- * no longer exist are ignored. Release removes it.
+ * no longer exist are ignored. Disposal removes it.
  */
-export const claimLab = (name: string, doing: Doing, me: ProcessIdentity, table: ProcessTable): { release(): void } => {
+export const claimLab = (name: string, doing: Doing, { me, table }: Pick<LabHost, 'me' | 'table'>): Disposable => {
   for (let tries = 0; tries < TRIES; tries++) {
     const number = tryClaim(name, { ...me, doing }, table)
-    if (number !== undefined) return { release: () => release(name, prefixOf(doing), number) }
+    if (number !== undefined) return { [Symbol.dispose]: () => release(name, prefixOf(doing), number) }
   }
   throw new LabError('conflict', `other commands are changing the lab "${name}"; try again`)
 }

@@ -96,15 +96,11 @@ const loadInto = async (
 ): Promise<void> => {
   const { savedAt } = image.manifest
   await onErase?.(`the data of all clusters of the lab "${name}" is replaced by their data of ${savedAt}`)
-  const claim = claimLab(name, 'changed', host.me, host.table)
-  try {
-    const load = async () => loadLabImage(await withAllRunning(requireLab(name), options, host), image, options, host)
-    const lab = await inStep('load the saved state', load, 'loaded the saved state')
-    const details = { verb, savedAt }
-    await new LabDaemonClient(lab.keeper.socket).emit({ kind: 'command', details })
-  } finally {
-    claim.release()
-  }
+  using _claim = claimLab(name, 'changed', host)
+  const load = async () => loadLabImage(await withAllRunning(requireLab(name), options, host), image, options, host)
+  const lab = await inStep('load the saved state', load, 'loaded the saved state')
+  const details = { verb, savedAt }
+  await new LabDaemonClient(lab.keeper.socket).emit({ kind: 'command', details })
 }
 
 const withAllRunning = async (stale: LabRecord, options: LoadOptions, host: LabHost): Promise<LabRecord> => {

@@ -169,7 +169,7 @@ export const saveSnapshot = async (
 ): Promise<{ readonly file: string; readonly pausedMs: number }> => {
   const file = snapshotPath(nameOrFile)
   const lab = requireLab(name)
-  const claim = claimLab(name, 'changed', host.me, host.table)
+  using _claim = claimLab(name, 'changed', host)
   let directory: string | undefined
   try {
     directory = prepareSnapshot(file, options, host)
@@ -183,7 +183,6 @@ export const saveSnapshot = async (
     return { file, pausedMs }
   } finally {
     if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
-    claim.release()
   }
 }
 

@@ -28,34 +28,34 @@ const living = (...processes: (typeof ME)[]): ProcessTable => {
 
 it('a claim excludes all others until it is released, and leaves nothing', () => {
   const table = living(ME, OTHER)
-  const claim = claimLab('x', 'started', ME, table)
-  expect(() => claimLab('x', 'stopped', OTHER, table)).toThrow('the lab "x" is being started by process 10')
+  const claim = claimLab('x', 'started', { me: ME, table })
+  expect(() => claimLab('x', 'stopped', { me: OTHER, table })).toThrow('the lab "x" is being started by process 10')
   expect(findHolder('x', table)).toMatchObject({ pid: 10, doing: 'started' })
-  claim.release()
+  claim[Symbol.dispose]()
   expect(existsSync(labDirectory('x'))).toBe(false)
-  claimLab('x', 'stopped', OTHER, table).release()
+  claimLab('x', 'stopped', { me: OTHER, table })[Symbol.dispose]()
   expect(listLabs()).toEqual([])
 })
 
 it('a claim to operate a lab excludes other operations and nothing else', () => {
   const table = living(ME, OTHER)
-  const operation = claimLab('x', 'operated', ME, table)
-  expect(() => claimLab('x', 'operated', OTHER, table)).toThrow('the lab "x" is being operated by process 10')
+  const operation = claimLab('x', 'operated', { me: ME, table })
+  expect(() => claimLab('x', 'operated', { me: OTHER, table })).toThrow('the lab "x" is being operated by process 10')
   expect(findHolder('x', table)).toBeUndefined()
-  const change = claimLab('x', 'changed', OTHER, table)
-  operation.release()
-  claimLab('x', 'operated', OTHER, table).release()
-  change.release()
+  const change = claimLab('x', 'changed', { me: OTHER, table })
+  operation[Symbol.dispose]()
+  claimLab('x', 'operated', { me: OTHER, table })[Symbol.dispose]()
+  change[Symbol.dispose]()
   expect(existsSync(labDirectory('x'))).toBe(false)
 })
 
 it('a claim ends with its process, even if another process takes its number', () => {
-  claimLab('x', 'started', ME, living(ME))
+  claimLab('x', 'started', { me: ME, table: living(ME) })
   const table = living({ pid: 10, startTime: 'later' }, OTHER)
   expect(findHolder('x', table)).toBeUndefined()
-  const claim = claimLab('x', 'stopped', OTHER, table)
+  const claim = claimLab('x', 'stopped', { me: OTHER, table })
   expect(findHolder('x', table)).toMatchObject({ pid: 20 })
-  claim.release()
+  claim[Symbol.dispose]()
   expect(readdirSync(path.dirname(labDirectory('x')))).toEqual([])
 })
 
@@ -68,19 +68,21 @@ it.skipIf(!existsSync('/dev/full'))(
     }
     for (const doing of ['started', 'changed'] as const) {
       fill()
-      expect(() => claimLab('x', doing, ME, living(ME))).toThrow('ENOSPC')
+      expect(() => claimLab('x', doing, { me: ME, table: living(ME) })).toThrow('ENOSPC')
       expect(listLabs()).toEqual([])
     }
     fill()
-    claimLab('x', 'operated', ME, living(ME)).release()
+    claimLab('x', 'operated', { me: ME, table: living(ME) })[Symbol.dispose]()
     expect(listLabs()).toEqual([])
     fill()
-    const claim = claimLab('x', 'stopped', ME, living(ME, OTHER))
-    claimLab('x', 'started', OTHER, living(ME, OTHER))
-    claim.release()
+    const claim = claimLab('x', 'stopped', { me: ME, table: living(ME, OTHER) })
+    claimLab('x', 'started', { me: OTHER, table: living(ME, OTHER) })
+    claim[Symbol.dispose]()
     expect(findHolder('x', living(ME, OTHER))).toMatchObject(OTHER)
     fill()
-    expect(() => claimLab('x', 'stopped', ME, living(ME, OTHER))).toThrow('is being started by process 20')
+    expect(() => claimLab('x', 'stopped', { me: ME, table: living(ME, OTHER) })).toThrow(
+      'is being started by process 20',
+    )
   },
 )
 
@@ -88,9 +90,9 @@ it('a claim yields to a lower number that came meanwhile', () => {
   const table = living(ME, OTHER)
   mkdirSync(labDirectory('x'), { recursive: true })
   writeFileSync(path.join(labDirectory('x'), 'claim-5'), 'not a claim')
-  claimLab('x', 'changed', ME, table)
+  claimLab('x', 'changed', { me: ME, table })
   expect(readdirSync(labDirectory('x')).sort()).toEqual(['claim-5', 'claim-6'])
-  expect(() => claimLab('x', 'stopped', OTHER, table)).toThrow('is being changed by process 10')
+  expect(() => claimLab('x', 'stopped', { me: OTHER, table })).toThrow('is being changed by process 10')
 })
 
 it('a claim identifies its process by pid and start time', () => {

@@ -51,13 +51,9 @@ export const operationCommands = (output: Output): Command[] => {
         isDryRun: dryRun,
         onErase: confirmErasure(output, flags.yes === true || dryRun),
       })
-      const claim = dryRun ? undefined : claimLab(lab.name, 'operated', host.me, host.table)
-      try {
-        const result = await work(book)
-        return { calls, ...(result as object | undefined) }
-      } finally {
-        claim?.release()
-      }
+      using _claim = dryRun ? undefined : claimLab(lab.name, 'operated', host)
+      const result = await work(book)
+      return { calls, ...(result as object | undefined) }
     })
   }
   const makeFilter = (name: string, about: string, ...lines: readonly [string, string]) =>

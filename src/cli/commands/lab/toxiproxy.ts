@@ -23,14 +23,10 @@ export const toxiproxyCommand = (output: Output): Command =>
       const wanted = off ? null : port === '0' ? 0 : parsePort(port)
       const host = thisHost()
       requireDaemonLab(name)
-      const claim = claimLab(name, 'changed', host.me, host.table)
-      try {
-        const served = await serve(name, wanted)
-        if (served !== null) output.data(`http://127.0.0.1:${served}`)
-        else output.progress('the Toxiproxy API is disabled')
-      } finally {
-        claim.release()
-      }
+      using _claim = claimLab(name, 'changed', host)
+      const served = await serve(name, wanted)
+      if (served !== null) output.data(`http://127.0.0.1:${served}`)
+      else output.progress('the Toxiproxy API is disabled')
     })
 
 /**

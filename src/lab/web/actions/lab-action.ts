@@ -123,15 +123,11 @@ export const roleChange = (change: RoleChange): LabAction => ({
   isAlone: true,
   ...change,
   run: async (action, { lab, host, progress }) => {
-    const claim = claimLab(lab.name, 'operated', host.me, host.table)
-    try {
-      return await lastOf(progress, async (say) => {
-        await lab.followActiveNodes()
-        await change.steps(lab.runbook({ ...FOR_PAGE, onProgress: say, onCall: progress.call }), action)
-      })
-    } finally {
-      claim.release()
-    }
+    using _claim = claimLab(lab.name, 'operated', host)
+    return await lastOf(progress, async (say) => {
+      await lab.followActiveNodes()
+      await change.steps(lab.runbook({ ...FOR_PAGE, onProgress: say, onCall: progress.call }), action)
+    })
   },
 })
 
