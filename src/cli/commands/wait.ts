@@ -10,7 +10,7 @@ import { explainUnreachable } from '../../lab/lifecycle/listing.js'
 import { chooseClusters, findNode } from '../../lab/nodes/choose.js'
 import { findUnconverged } from '../../lab/status/links.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/status/readiness.js'
-import { type LabView, observe } from '../../lab/status/observe.js'
+import { askAgain, type LabView, observe } from '../../lab/status/observe.js'
 import { waitFor } from '../../lab/requests/wait.js'
 import { type FlagsOf, TypedCommand } from '../terminal/command.js'
 import { type Output, printResult } from '../terminal/output.js'
@@ -18,8 +18,9 @@ import { parseTimeout, RESPONSE_TIMEOUT } from './lab/options.js'
 
 /** Conditions of a whole lab. Each returns undefined if it is true, and otherwise the reason why it is false. */
 const LAB_CONDITIONS = {
-  converged: ({ clusters, links }: LabView) => findUnconverged(clusters, links),
-  healthy: ({ problems }: LabView) => (problems.length === 0 ? undefined : problems.join('; ')),
+  converged: ({ clusters, links }: LabView, lab: AnyLab, timeoutMs: number) =>
+    findUnconverged(clusters, links, askAgain(lab, clusters, timeoutMs)),
+  healthy: async ({ problems }: LabView) => (problems.length === 0 ? undefined : problems.join('; ')),
 } as const
 
 type LabCondition = keyof typeof LAB_CONDITIONS
@@ -91,7 +92,8 @@ const waitInStep = async (what: string, wanted: string, work: () => Promise<void
 
 const waitForLab = (lab: AnyLab, wanted: LabCondition, { host, timeoutMs }: Task): Promise<string> => {
   const what = `the lab "${lab.name}"`
-  const findUnmet = async () => LAB_CONDITIONS[wanted](await observe(lab, host, parseTimeout(RESPONSE_TIMEOUT)))
+  const responseMs = parseTimeout(RESPONSE_TIMEOUT)
+  const findUnmet = async () => LAB_CONDITIONS[wanted](await observe(lab, host, responseMs), lab, responseMs)
   return waitInStep(what, wanted, () => waitFor(host.clock, `${what} to be ${wanted}`, findUnmet, timeoutMs))
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import type { PathFilter } from '../requests/filters.js'
-import { idOf } from '../requests/replication.js'
+import { findLagBetween, idOf } from '../requests/replication.js'
 import {
   hasAll,
   isFollower,
@@ -153,7 +153,8 @@ export const findSplitBrains = (clusters: readonly RoleHolder[]): SplitBrain[] =
       .map((id) => ({ kind, primaries: all.filter((view) => view[kind].clusterId === id).map(({ name }) => name) }))
       .filter(({ primaries }) => primaries.length > 1)
   })
-type Ask = (cluster: string, kind: Kind) => Promise<ReplicationStatus>
+/** Reads the current status of a cluster. */
+export type Ask = (cluster: string, kind: Kind) => Promise<ReplicationStatus>
 
 /** Pause before the second comparison. The first may have read the roots in the middle of a change. */
 const PAUSE_MS = 50
@@ -202,20 +203,32 @@ const compareOnce = async ({ kind, primary, secondary }: FollowView, ask: Ask): 
 }
 
 /**
+ * Returns the first secondary that lacks data of its primary, with the reason. Undefined if there is none. Reads each
+ * status again, because roots of one survey may be from different times. Rejects if a cluster does not respond.
+ */
+export const findBehind = async (links: readonly FollowView[], ask: Ask): Promise<string | undefined> => {
+  for (const { kind, primary, secondary } of links) {
+    if (primary === null) return `${secondary} follows a ${KIND_WORDS[kind]} primary that is not in this lab`
+    const lag = await findLagBetween(
+      () => ask(primary, kind),
+      () => ask(secondary, kind),
+    )
+    if (lag !== undefined) return `${secondary} (${kind}): ${lag}`
+  }
+  return undefined
+}
+
+/**
  * Returns the first reason why a lab is not converged. Undefined if each secondary has all data of its primary. A lab
  * is also not converged if a secondary has no primary in the lab, or if a cluster has a problem.
  */
-export const findUnconverged = (
+export const findUnconverged = async (
   clusters: readonly ObservedRoles[],
   links: readonly FollowView[],
-): string | undefined => {
-  const behind = links.flatMap(({ kind, primary, secondary }) => {
-    const word = KIND_WORDS[kind]
-    if (primary === null) return [`${secondary} follows a ${word} primary that is not in this lab`]
-    const isSame = rootOf(clusters, primary, kind) === rootOf(clusters, secondary, kind)
-    return isSame ? [] : [`${secondary} lacks data of its ${word} primary ${primary}`]
-  })
+  ask: Ask,
+): Promise<string | undefined> => {
   const isAlone = (cluster: RoleHolder) => KINDS.every((kind) => ['disabled', '-'].includes(cluster[kind].mode))
   const alone = clusters.length > 1 ? clusters.filter(isAlone) : []
-  return [...ownProblems(clusters), ...behind, ...alone.map(({ name }) => `${name} is not replicated`)][0]
+  const [problem] = [...ownProblems(clusters), ...alone.map(({ name }) => `${name} is not replicated`)]
+  return problem ?? findBehind(links, ask)
 }

@@ -15,14 +15,14 @@ import {
 import { type ActiveFault, describeFault, describeTarget, isOfLink, isShown } from '../daemon/active-fault.js'
 import { describeRestart, LabDaemonClient, listEvents } from '../daemon/lab-daemon-client.js'
 import { findLastPositionOf } from '../daemon/last-position.js'
-import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
+import { KIND_WORDS, KINDS } from '../model/kinds.js'
 import { findServer } from '../processes/launch.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { askExpectedLoss, describeLoss, isLevel } from '../requests/expected-loss.js'
 import { askRoles, askStatus } from '../requests/replication.js'
 import { describeUnreachable } from '../requests/request-errors.js'
 import { AHEAD_FIXES, isDetached, NO_STATUS, type ReplicationStatuses } from '../requests/replication-status.js'
-import { findLinks, findProblemsOf, type FollowView } from './links.js'
+import { type Ask, findLinks, findProblemsOf, type FollowView } from './links.js'
 import { askNode, describeNodeState, type NodeView } from './node-view.js'
 
 /**
@@ -86,12 +86,8 @@ export const observe = async (lab: AnyLab, host: LabHost, timeoutMs = ANSWER_MS)
   ])
   const clusters = await withLosses(lab, answers, host.clock, timeoutMs)
   const links = findLinks(clusters, faults ?? [], host.clock.now())
-  const ask = async (name: string, kind: Kind) => {
-    const cluster = lab.clusters.find((one) => one.name === name)
-    return cluster ? withAnonymousClient(cluster, (client) => askStatus(client, kind), timeoutMs) : NO_STATUS
-  }
   const problems = [
-    ...(await findProblemsOf(clusters, links, ask, host.clock)),
+    ...(await findProblemsOf(clusters, links, askAgain(lab, clusters, timeoutMs), host.clock)),
     ...describeLinks(lab, faults),
     ...(!isAttached(lab) && lab.isLoading
       ? [`a snapshot or a reset was not loaded completely: run "understudy reset --name ${lab.name}"`]
@@ -99,6 +95,15 @@ export const observe = async (lab: AnyLab, host: LabHost, timeoutMs = ANSWER_MS)
   ]
   return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, links, faults, problems }
 }
+
+/** Returns the function that reads the status of a cluster at the server that a view shows. */
+export const askAgain =
+  (lab: AnyLab, views: readonly ClusterView[], timeoutMs: number): Ask =>
+  async (name, kind) => {
+    const apiAddress = views.find((view) => view.name === name)?.apiAddress
+    const cluster = { ...requireCluster(lab, name), ...(apiAddress && { apiAddress }) }
+    return withAnonymousClient(cluster, (client) => askStatus(client, kind), timeoutMs)
+  }
 
 /** Returns the faults of links and servers. Null if the lab daemon does not respond, empty if there is none. */
 const faultsOf = async (lab: AnyLab): Promise<readonly ActiveFault[] | null> =>

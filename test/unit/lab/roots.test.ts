@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { findDifferentRoots, type FollowView } from '../../../src/lab/status/links.js'
+import { findDifferentRoots, findUnconverged, type FollowView } from '../../../src/lab/status/links.js'
 import { NO_STATUS, parseStatus } from '../../../src/lab/requests/replication-status.js'
 
 const link: FollowView = {
@@ -83,4 +83,22 @@ it('a root check ignores roots that differ for a moment or beside another proble
     throw new Error('it does not answer')
   }
   expect(await find(gone, () => THEIRS)).toEqual([])
+})
+
+it('a lab converges while clients write, when a secondary has every entry of the first status of its primary', async () => {
+  let written = 0
+  const busy = () => {
+    written += 1
+    return { ...OURS, merkle_root: String(written) }
+  }
+  const clusters = [
+    { name: 'A', dr: NO_STATUS, performance: parseStatus('performance', OURS), problems: [] },
+    { name: 'C', dr: NO_STATUS, performance: parseStatus('performance', THEIRS), problems: [] },
+  ]
+  const findFor = (ours: () => object) =>
+    findUnconverged(clusters, [link], async (name) =>
+      parseStatus('performance', { ...(name === 'A' ? ours() : THEIRS) }),
+    )
+  expect(await findFor(busy)).toBeUndefined()
+  expect(await findFor(() => OURS)).toBe('C (performance): merkle roots differ: aa and bb')
 })

@@ -1,6 +1,7 @@
 import type { ValueOf } from '../../documents/schema.js'
 import { flagsOf } from '../../operations/lines.js'
-import { findLag, statusOf } from '../../requests/replication.js'
+import { askStatus, statusOf } from '../../requests/replication.js'
+import { findBehind } from '../../status/links.js'
 import { findMissing, READINESS, type Readiness } from '../../status/readiness.js'
 import { type DrillContext, DrillFailure } from '../context/drill-context.js'
 import {
@@ -90,15 +91,6 @@ const findRefusal = (context: DrillContext, { cluster = '' }: Awaited): Promise<
     return undefined
   })
 
-/** Finds the first secondary whose Merkle root differs from the root of its primary in this lab. */
-const findDivergence = async ({ lab }: DrillContext): Promise<string | undefined> => {
-  for (const { kind, primary, secondary } of replicationLinks(await rolesNow(lab))) {
-    const lag = await findLag(lab.anonymous(primary), lab.anonymous(secondary), kind)
-    if (lag !== undefined) return `${secondary} (${kind}): ${lag}`
-  }
-  return undefined
-}
-
 const FACTS: Readonly<Record<Awaited['for'], AwaitedFact>> = {
   ...(Object.fromEntries(READINESS.map((what) => [what, readiness(what)])) as Record<Readiness, AwaitedFact>),
   'accepting-writes': {
@@ -109,7 +101,9 @@ const FACTS: Readonly<Record<Awaited['for'], AwaitedFact>> = {
   converged: {
     text: ({ cluster }) => `wait for ${cluster ? `${cluster} to be ` : ''}converged`,
     line: () => 'understudy wait --for replicated',
-    find: findDivergence,
+    // A drill may leave clusters down, and former primaries without a primary: only links count.
+    find: async ({ lab }) =>
+      findBehind(replicationLinks(await rolesNow(lab)), (name, kind) => askStatus(lab.anonymous(name), kind)),
   },
   health: {
     keys: ['health'],
