@@ -164,10 +164,7 @@ export class SealManager {
       if (!this.keys.isAutoUnseal || !this.isSealed || !this.keys.config || this.keys.isMigrating) return false
       const unwrapped = await this.keys.findAutoWrapped()
       if (unwrapped && !this.#options.barrier.isRootKey(unwrapped.key))
-        throw new LogicalError(
-          'unavailable',
-          'auto-unseal failed: the seal unwrapped a key that is not the root key of this cluster. Check the seal stanza',
-        )
+        throw new LogicalError('unavailable', 'the seal unwrapped the key of another cluster: check the seal stanza')
       if (unwrapped) await this.#open(unwrapped.key, unwrapped.isCurrent ? 'wrapped' : 'stale')
       else
         this.#options.log.error(

@@ -20,7 +20,7 @@ export const OPTION_NAMES: Readonly<Record<Reader, OptionNames>> = {
 }
 
 /** Returns an operation as its reader calls it: as a command for this lab, or as a function of the library. */
-export const operationFor = (reader: Reader, lab: string, words: string): string => {
+export const operationFor = (reader: Reader | undefined, lab: string, words: string): string => {
   if (reader !== 'library') return commandIn(lab, words)
   const [, name = '', ...clusters] = /^(failover|rejoin) (\w+) (\w+)$/.exec(words) ?? []
   if (name !== '') return `lab.${name}(${clusters.map((cluster) => `'${cluster}'`).join(', ')})`

@@ -7,13 +7,13 @@ import { askExpectedLoss, askInfo, type ExpectedLoss, isInLastEpochOf } from '..
 import { type ClusterLoss, lacksLosses, readLosses } from '../requests/losses.js'
 import { askStatus, findLagBetween, idOf } from '../requests/replication.js'
 import { NO_STATUS, type ReplicationStatus } from '../requests/replication-status.js'
-import { nameUnreachable, throughRestart } from '../requests/request-errors.js'
+import { namingUnreachable, throughRestart } from '../requests/request-errors.js'
 import { requireKeys, type Shares, sharesToTry } from '../keys/environment.js'
 import { atReachableNode } from '../nodes/nodes.js'
 import { waitFor } from '../requests/wait.js'
 import { stepLineOf } from './lines.js'
 import { type Check, describeChecks, describeLocal, describeRequest, type LocalCommand } from './procedure-steps.js'
-import { OPTION_NAMES, operationFor, type OptionNames, type Reader } from './readers.js'
+import { OPTION_NAMES, operationFor, type OptionNames } from './readers.js'
 import type { RunbookOptions, Step } from './runbook-options.js'
 
 type Body = Record<string, unknown>
@@ -204,18 +204,14 @@ export class Runbook {
     if (!this.isDryRun) await this.#options.emit?.({ cluster, kind: 'note', details: { text } })
   }
 
-  get #reader(): Reader {
-    return this.#options.reader ?? 'command'
-  }
-
   /** Returns an operation on this lab for messages, from the words of its command. */
   line(words: string): string {
-    return operationFor(this.#reader, this.lab.name, words)
+    return operationFor(this.#options.reader, this.lab.name, words)
   }
 
   /** The names of options for messages. */
   get optionNames(): OptionNames {
-    return OPTION_NAMES[this.#reader]
+    return OPTION_NAMES[this.#options.reader ?? 'command']
   }
 
   cluster(name: string): ClusterAccess {
@@ -240,14 +236,6 @@ export class Runbook {
   /** Returns the sets of key shares to try on a cluster. */
   keysFor(name: string): readonly Shares[] {
     return sharesToTry(this.cluster(name), this.lab.clusters)
-  }
-}
-
-const namingUnreachable = async <T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> => {
-  try {
-    return await ask()
-  } catch (error) {
-    throw nameUnreachable(cluster, error)
   }
 }
 

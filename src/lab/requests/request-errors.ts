@@ -65,3 +65,12 @@ export const nameUnreachable = (
     cause: error,
   })
 }
+
+/** Sends requests to a cluster. Rejects like `nameUnreachable` if it cannot be reached. */
+export const namingUnreachable = async <T>(cluster: ClusterAccess, ask: () => Promise<T>): Promise<T> => {
+  try {
+    return await ask()
+  } catch (error) {
+    throw nameUnreachable(cluster, error)
+  }
+}

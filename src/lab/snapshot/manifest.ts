@@ -8,7 +8,8 @@ import { isRecord } from '../documents/schema.js'
 import { KINDS } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { LAB_NAME } from '../model/state-directory.js'
-import type { Topology } from '../model/topology.js'
+import { serversOf, type Topology } from '../model/topology.js'
+import { parseTopology, topologyDocument } from '../topology/parse.js'
 
 type Check<T> = (value: unknown) => value is T
 type Checked<C> = C extends Check<infer T> ? T : never
@@ -79,7 +80,7 @@ const isCluster = hasAll({
 export type ImagedCluster = Checked<typeof isCluster>
 
 /** Whether a value has the form of a manifest. `parseTopology` validates its topology. */
-export const isManifest = hasAll({
+const isManifest = hasAll({
   kind: isOf('LabImage'),
   lab: isTextLike(LAB_NAME),
   topology: (value: unknown): value is Topology => isRecord(value),
@@ -122,6 +123,26 @@ export const readManifest = (directory: string): Manifest => {
 
 export const imagedServers = (clusters: readonly ImagedCluster[]): readonly ImagedServer[] =>
   clusters.flatMap<ImagedServer>(serversIn<ImagedServer>)
+
+/**
+ * Validates a manifest, with its topology as strictly as a topology file of a user. A snapshot is untrusted input: its
+ * author also chose its key. Its names and settings become file names and server settings. Throws LabError `conflict`
+ * for an invalid manifest.
+ */
+export const validateManifest = (manifest: unknown, file: string): Manifest => {
+  if (!isManifest(manifest)) throw damaged(file, 'its manifest is invalid')
+  const topology = parseTopology(topologyDocument(manifest.topology), file)
+  for (const cluster of manifest.clusters) {
+    const { name } = cluster
+    if (!topology.clusters.includes(name)) throw damaged(file, `its topology has no cluster "${name}"`)
+    const servers = serversOf(topology, name)
+    const other = imagedServers([cluster]).find((server) => !servers.includes(server.name))
+    if (other) throw damaged(file, `its topology has no server "${other.name}"`)
+  }
+  return { ...manifest, topology }
+}
+
+export const damaged = (file: string, how: string): LabError => new LabError('conflict', `${file} is damaged: ${how}`)
 
 /** Returns the auto-unseal key of a cluster in hex, if it has one. */
 export const sealKeyOf = ({ sealKeyFile }: ClusterRecord): string | undefined =>

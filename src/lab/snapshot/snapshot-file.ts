@@ -19,9 +19,7 @@ import { LabError } from '../model/lab-error.js'
 import { makeDirectories } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 import { keyPath, listSnapshots, SNAPSHOT_SUFFIX, snapshotPath, snapshotsDirectory } from './stored.js'
-import { serversOf } from '../model/topology.js'
-import { parseTopology, topologyDocument } from '../topology/parse.js'
-import { imagedServers, imageFile, isManifest, type Manifest, readManifest, writeManifest } from './manifest.js'
+import { damaged, imageFile, type Manifest, readManifest, validateManifest, writeManifest } from './manifest.js'
 
 /**
  * The unencrypted header of a snapshot file. The keys and data of the lab are encrypted. The decryption key is in a
@@ -162,26 +160,6 @@ const missing = (file: string): LabError => {
   return new LabError('usage', `there is no snapshot ${file}; ${next}`)
 }
 
-/**
- * Validates a manifest, with its topology as strictly as a topology file of a user. A snapshot is untrusted input: its
- * author also chose its key. Its names and settings become file names and server settings. Throws LabError `conflict`
- * for an invalid manifest.
- */
-const validated = (manifest: unknown, file: string): Manifest => {
-  if (!isManifest(manifest)) throw damaged(file, 'its manifest is invalid')
-  const topology = parseTopology(topologyDocument(manifest.topology), file)
-  for (const cluster of manifest.clusters) {
-    const { name } = cluster
-    if (!topology.clusters.includes(name)) throw damaged(file, `its topology has no cluster "${name}"`)
-    const servers = serversOf(topology, name)
-    const other = imagedServers([cluster]).find((server) => !servers.includes(server.name))
-    if (other) throw damaged(file, `its topology has no server "${other.name}"`)
-  }
-  return { ...manifest, topology }
-}
-
-const damaged = (file: string, how: string): LabError => new LabError('conflict', `${file} is damaged: ${how}`)
-
 /** Decrypts and validates a snapshot into an empty directory. Deletes the directory on failure. */
 export const unpackSnapshot = async (file: string, directory: string): Promise<Manifest> => {
   const header = await readSnapshotHeader(file)
@@ -191,7 +169,7 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
   try {
     const bytes = await openSealedFile(file, key)
     const parts = unpacked(bytes, file)
-    const manifest = validated(JSON.parse(String(parts[0])), file)
+    const manifest = validateManifest(JSON.parse(String(parts[0])), file)
     for (const [index, { name }] of manifest.clusters.entries()) {
       const part = parts[index + 1]
       if (!part) throw damaged(file, `it has no data of cluster ${name}`)

@@ -94,3 +94,13 @@ export const findBehind = ({ state, appliedIndex }: NodeView, wanted: number): s
   if (state !== 'active' && state !== 'standby') return `it is ${describeNodeState(state)}`
   return (appliedIndex ?? 0) >= wanted ? undefined : `it has applied ${appliedIndex} of ${wanted} entries`
 }
+
+/** Returns the problems of the nodes of a cluster. */
+export const findNodeProblems = (nodes: readonly (NodeView & { readonly process: string })[]): string[] => {
+  const unready = nodes.filter(({ state }) => state !== 'active' && state !== 'standby')
+  const texts = unready.map(
+    ({ name, process, state }) =>
+      `has a node ${name} that ${process === 'crashed' ? 'has crashed' : `is ${describeNodeState(state)}`}`,
+  )
+  return nodes.some(({ isActive }) => isActive) ? texts : ['has no active node', ...texts]
+}

@@ -23,7 +23,7 @@ import { askRoles, askStatus } from '../requests/replication.js'
 import { describeUnreachable } from '../requests/request-errors.js'
 import { AHEAD_FIXES, isDetached, NO_STATUS, type ReplicationStatuses } from '../requests/replication-status.js'
 import { type Ask, findLinks, findProblemsOf, type FollowView } from './links.js'
-import { askNode, describeNodeState, type NodeView } from './node-view.js'
+import { askNode, findNodeProblems, type NodeView } from './node-view.js'
 
 /**
  * The state of a server's process. `crashed`: the process exited, but the lab did not stop it. `elsewhere`: this
@@ -68,7 +68,7 @@ export interface LabView {
   readonly problems: readonly string[]
 }
 
-/** Default timeout of a request about the state of a cluster, and the highest timeout for a suspended server, in milliseconds. */
+/** Default timeout of a request about a cluster, and the maximum for a suspended server, in milliseconds. */
 export const ANSWER_MS = 1000
 
 /** Queries all clusters of a lab concurrently. `timeoutMs`: timeout of the requests to a server. */
@@ -159,15 +159,6 @@ const surveyNodes = async (
   return { ...view, nodes, problems: [...view.problems, ...findNodeProblems(nodes)] }
 }
 
-const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
-  const unready = nodes.filter(({ state }) => state !== 'active' && state !== 'standby')
-  const texts = unready.map(
-    ({ name, process, state }) =>
-      `has a node ${name} that ${process === 'crashed' ? 'has crashed' : `is ${describeNodeState(state)}`}`,
-  )
-  return nodes.some(({ isActive }) => isActive) ? texts : ['has no active node', ...texts]
-}
-
 /** A suspended server does not respond, so that a long timeout would only delay the result. */
 const timeoutOf = (process: ProcessState, timeoutMs: number): number =>
   process === 'paused' ? Math.min(timeoutMs, ANSWER_MS) : timeoutMs
@@ -186,8 +177,10 @@ export const viewOf = async (
   try {
     return { ...view, ...(await ask()) }
   } catch (error) {
-    const problem = process === 'paused' ? 'is paused' : (describeUnreachable(error) ?? 'does not respond')
-    return { ...view, problems: [problem] }
+    return {
+      ...view,
+      problems: [process === 'paused' ? 'is paused' : (describeUnreachable(error) ?? 'does not respond')],
+    }
   }
 }
 

@@ -15,10 +15,8 @@ export const resolveListeners = (sources: ConfigSources): ListenerConfig[] => {
   const { flags, env, files, findings } = sources
   const configured = files.listeners.filter((stanza) => {
     if (stanza.label === 'tcp') return true
-    findings.problems.push({
-      origin: stanza.origin,
-      text: `listener "${stanza.label}" is not supported: use listener "tcp"`,
-    })
+    const text = `listener "${stanza.label}" is not supported: use listener "tcp"`
+    findings.problems.push({ origin: stanza.origin, text })
     return false
   })
   const first = flags.dev ? [devListener(sources)] : []

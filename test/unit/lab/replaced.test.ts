@@ -12,7 +12,7 @@ const PRIMARY = { mode: 'primary', cluster_id: 'set', merkle_root: 'new' }
 const DEMOTED = { mode: 'secondary', cluster_id: 'set', merkle_root: 'old', state: 'idle' }
 const REPLACED = [{ name: 'A', kind: 'dr', successor: 'B' }]
 
-it('of two primaries, the replaced one rejects writes or has registered the other as its secondary', () => {
+it('the replaced one of two primaries rejects writes or has registered the other as its secondary', () => {
   const successor = ofKind('dr', 'B', PRIMARY)
   expect(findReplaced([ofKind('dr', 'A', PRIMARY, 503), successor])).toEqual(REPLACED)
   expect(findReplaced([ofKind('dr', 'A', { ...PRIMARY, known_secondaries: ['dr-b'] }), successor])).toEqual(REPLACED)
