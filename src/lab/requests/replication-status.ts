@@ -103,6 +103,10 @@ export const isFollower = ({ mode }: ReplicationStatus): boolean => mode === 'se
 export const isDetached = ({ mode, primaryAddress }: ReplicationStatus): boolean =>
   mode === 'secondary' && primaryAddress === ''
 
+/** Whether a secondary follows no primary and waits for an operator. A secondary that is ahead of its primary still has one. */
+export const followsNone = (status: ReplicationStatus): boolean =>
+  isDetached(status) && status.state === 'idle' && status.isAhead !== true
+
 /** Whether a secondary is connected and streams. */
 export const isStreaming = ({ mode, state, connectionState }: ReplicationStatus): boolean =>
   mode === 'secondary' && state === 'stream-wals' && connectionState === 'ready'

@@ -4,6 +4,7 @@ import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import type { PathFilter } from '../requests/filters.js'
 import { findLagBetween, idOf } from '../requests/replication.js'
 import {
+  followsNone,
   hasAll,
   isFollower,
   isStreaming,
@@ -100,6 +101,7 @@ const findPrimary = <T extends RoleHolder>(
   const hasRegistered = (other: ReplicationStatus) =>
     other.mode === 'primary' && other.knownSecondaries.includes(idOf(kind, secondary.name))
   if (mode === '-') return clusters.find((one) => hasRegistered(one[kind]))
+  if (followsNone(secondary[kind])) return undefined
   const primaries = clusters.filter((one) => one[kind].mode === 'primary' && one[kind].clusterId === clusterId)
   const addressed = primaries.filter((one) => primaryAddress !== '' && one[kind].primaryAddress === primaryAddress)
   const likely = addressed.length > 0 ? addressed : primaries.filter((one) => mayKnow(one[kind], secondaryId))

@@ -101,6 +101,14 @@ describe('what is offered for a cluster', () => {
     expect(linksAfter(lost, 'C')[0]).not.toHaveProperty('lastPrimary')
   })
 
+  it('a cluster that follows no primary any more has no last primary', () => {
+    const dr = { ...NO_STATUS, mode: 'secondary', state: 'idle' }
+    const clusters = [leads('A'), { ...down, name: 'B', process: 'running', health: 200, dr }]
+    const { links } = surveyAfter([link('A', 'B')], { clusters, links: [link(null, 'B')] })
+    expect(links).toMatchObject([{ primary: null, secondary: 'B' }])
+    expect(links[0]).not.toHaveProperty('lastPrimary')
+  })
+
   it('a cluster that is down keeps its link and the actions of the link', () => {
     const dead = (name: string) => ({ ...down, name })
     const expected = surveyAfter([], { clusters: [leads('A', ['dr-b']), dead('B')] })

@@ -295,6 +295,16 @@ it('status names the way out for a secondary that is ahead of its primary', asyn
   ])
 })
 
+it('a demoted cluster that follows no primary has no arrow, also if the new primary has registered it', () => {
+  const detached = { ...secondary, state: 'idle', connectionState: 'shutdown', primaryAddress: '', secondaryId: 'dr-b' }
+  const clusters = [cluster('A', { dr: { ...primary, knownSecondaries: ['dr-b'] } }), cluster('B', { dr: detached })]
+  expect(findLinks(clusters, [], NOW)).toMatchObject([{ primary: null, secondary: 'B' }])
+  expect(draw(clusters).map((row) => row.split(' | ')[0])).toEqual(['A', 'B'])
+  expect(
+    findLinks([clusters[0] as ClusterView, cluster('B', { dr: { ...detached, isAhead: true } })], [], NOW),
+  ).toMatchObject([{ primary: 'A', secondary: 'B' }])
+})
+
 it('status, drill reports and drill find name the same primary of a secondary if there are two', async () => {
   const off = { mode: 'disabled' }
   const known = { mode: 'primary', cluster_id: 'set', known_secondaries: ['dr-c'] }

@@ -3,7 +3,7 @@ import { wordsOf } from '../../daemon/describe.js'
 import type { LabEvent } from '../../events/event.js'
 import { type ActiveFault, describeFault, describeTarget, isOfLink } from '../../daemon/active-fault.js'
 import { KINDS } from '../../model/kinds.js'
-import { NO_STATUS } from '../../requests/replication-status.js'
+import { followsNone, NO_STATUS } from '../../requests/replication-status.js'
 import { CUT, signOf } from '../../status/draw.js'
 import { findExpectedLinks, findSplitBrains, type FollowView } from '../../status/links.js'
 import type { ClusterView, NodeRow, LabView } from '../../status/observe.js'
@@ -79,7 +79,7 @@ const isSameLink =
 const describeLinks = (survey: LabView, known: readonly PlannedLink[], atMs: number): readonly PageLink[] => {
   const { clusters, links, faults } = survey
   const reported = [...links, ...findExpectedLinks(clusters, faults ?? [], atMs)].map((link) =>
-    describeLink(link, known),
+    describeLink(link, isDetachedLink(clusters, link) ? [] : known),
   )
   const lost = known
     .filter((link) => hasUnknownRoles(survey, link.secondary) && !reported.some(isSameLink(link)))
@@ -89,6 +89,10 @@ const describeLinks = (survey: LabView, known: readonly PlannedLink[], atMs: num
     }))
   return [...reported, ...lost]
 }
+
+/** Whether the secondary of a link has no primary any more, so that its last one does not matter. */
+const isDetachedLink = (clusters: LabView['clusters'], { kind, secondary }: FollowView): boolean =>
+  clusters.some((view) => view.name === secondary && followsNone(view[kind]))
 
 const describeLink = (link: FollowView, known: readonly PlannedLink[]): PageLink => {
   const lastPrimary = known.find(isSameLink(link))?.primary
