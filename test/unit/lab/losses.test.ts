@@ -132,6 +132,13 @@ it('an odd list of one cluster leaves the lists of the others, and both commands
   expect(describeReports(found, () => undefined)).toMatch(`A: unknown (${error})\nB: 1 log entry lost (r)\n`)
 })
 
+it('the command states the number of operations if a log entry has several', () => {
+  const twoOfOne = lossOf(5, 'kv/metadata/a', 'kv/versions/a/1')
+  const entries = twoOfOne.entries.map((entry) => ({ ...entry, index: 5 }))
+  const report = { cluster: 'A', losses: [{ ...twoOfOne, lastIndex: 5, entries }], held: [] }
+  expect(describeReports([report], () => undefined)).toMatch(/^A: 1 log entry lost \(2 operations; test\)\n/)
+})
+
 it('both commands state that a list without entries is unknown, and print no number', async () => {
   const held = [lossOf(5)]
   expect(describeLosses('default', [{ cluster: 'C', losses: [], held }])).toEqual([

@@ -127,11 +127,16 @@ const describeNotes = ({ cluster, losses, held }: Report, dataDirectory = 'its d
 const describeRange = ({ firstIndex, lastIndex }: ClusterLoss): string =>
   firstIndex > lastIndex ? '' : ` between ${firstIndex} and ${lastIndex}`
 
-/** Returns the number and the reasons, for example `3 log entries lost (not replicated before the failover)`. */
+/**
+ * Returns the number and the reasons, for example `3 log entries lost (not replicated before the failover)`. Also states the
+ * number of operations if it differs, because the table has a row for each.
+ */
 const describeTotal = (losses: readonly ClusterLoss[], word: string): string => {
   const total = countLost(losses)
+  const operations = losses.reduce((sum, { entries, entriesBeyond }) => sum + entries.length + entriesBeyond, 0)
   const reasons = [...new Set(losses.map(({ reason }) => reason))].join(', ')
-  return `${describeEntries(total)} ${word}${total === 0 ? '' : ` (${reasons})`}`
+  const more = operations === total ? reasons : `${counted(operations, 'operation')}; ${reasons}`
+  return `${describeEntries(total)} ${word}${total === 0 ? '' : ` (${more})`}`
 }
 
 const toRows = (cluster: string, { entries, entriesBeyond }: ClusterLoss, state: string): readonly string[][] => [
