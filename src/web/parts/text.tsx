@@ -1,8 +1,7 @@
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { Button } from './inputs.js'
-
-const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
+import { CLOCK, DAY_AND_TIME } from './times.js'
 
 /** Formats a time in the user's time zone, in seconds. */
 export const SHORT_TIME = new Intl.DateTimeFormat(undefined, CLOCK)
@@ -11,12 +10,6 @@ export const TIME = new Intl.DateTimeFormat(undefined, { ...CLOCK, fractionalSec
 
 /** The name of the user's time zone. */
 export const { timeZone: ZONE } = TIME.resolvedOptions()
-
-/** Formats a time that may be days ago: with date and time zone. */
-const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
-  ...({ year: 'numeric', month: '2-digit', day: '2-digit' } as const),
-  ...({ ...CLOCK, timeZoneName: 'short' } as const),
-})
 
 /** A time of a server in the user's time zone. A text that is not a time is shown unchanged. */
 export const LocalTime = ({ time }: { readonly time: string }) => {

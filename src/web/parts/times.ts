@@ -1,0 +1,7 @@
+export const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
+
+/** Formats a time that may be days ago: with an ISO date, as this locale has it, and with the time zone. */
+export const DAY_AND_TIME = new Intl.DateTimeFormat('sv-SE', {
+  ...({ year: 'numeric', month: '2-digit', day: '2-digit' } as const),
+  ...({ ...CLOCK, timeZoneName: 'short' } as const),
+})
