@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
+import { portChoice } from '../../../src/cli/commands/lab/options.js'
 import { thisHost } from '../../../src/lab/processes/lab-host.js'
 import { planLab } from '../../../src/lab/lifecycle/plan.js'
 import { randomPorts, randomRange, randomSinglePorts } from '../../../src/lab/model/ports.js'
@@ -48,4 +49,11 @@ it.each(['lb', 'six'])('no port of %s is used twice', async (name) => {
   expect(new Set(all).size).toBe(all.length)
   for (const { balancer } of clusters)
     if (balancer) expect(all).toEqual(expect.arrayContaining([balancer.api, balancer.cluster]))
+})
+
+it('--port-base takes precedence over the ports of the topology', async () => {
+  const [api = 0, other = 0] = await draw()
+  const topology = { ...requireTopology('single'), plans: { A: { ports: { api, cluster: api + 1 } } } }
+  expect((await portChoice(topology, {})()).get('A')).toEqual({ api, cluster: api + 1 })
+  expect((await portChoice(topology, { portBase: String(other) })()).get('A')?.api).toBe(other)
 })

@@ -3,6 +3,8 @@ import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
 import { parseDurationMs } from '../../../base/duration.js'
 import { LabError } from '../../../lab/model/lab-error.js'
+import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/model/ports.js'
+import { allServersOf, planOf, type Topology } from '../../../lab/model/topology.js'
 
 /** Parses a positive duration such as `30s`. Returns milliseconds. Throws LabError `usage` for any other text. */
 export const parseTimeout = (text: string): number => {
@@ -46,6 +48,25 @@ export const parsePort = (text: string, highestOffset = 0): number => {
     )
   }
   return port
+}
+
+interface PortFlags {
+  readonly ports?: 'fixed' | 'random' | undefined
+  readonly portBase?: string | undefined
+}
+
+/**
+ * Throws LabError `usage` at once for an invalid port. Returns a function that selects free ports later. `--port-base` takes
+ * precedence over the ports of the topology.
+ */
+export const portChoice = (
+  topology: Topology,
+  { ports, portBase }: PortFlags,
+): (() => Promise<Map<string, PortPair>>) => {
+  const servers = allServersOf(topology)
+  if (ports === 'random') return () => randomPorts(servers)
+  const base = parsePort(portBase ?? '8200', lastPortOffset(servers))
+  return () => fixedPorts(servers, base, (name) => (portBase ? undefined : planOf(topology, name).ports))
 }
 
 const SHARES_MAX = 255

@@ -4,18 +4,17 @@ import type { Command } from 'commander'
 import { requireOwnLab } from '../../../lab/model/lab-directory.js'
 import { listLabs } from '../../../lab/model/state-directory.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
-import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/model/ports.js'
 import { loadOver, resetLab } from '../../../lab/snapshot/reset.js'
 import { keyPath, listSnapshots, snapshotPath } from '../../../lab/snapshot/stored.js'
 import { checkSnapshot, readSnapshotHeader, removeSnapshot } from '../../../lab/snapshot/snapshot-file.js'
 import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/take-image.js'
 import { upImage } from '../../../lab/lifecycle/up-snapshot.js'
-import { allServersOf, planOf, type Topology } from '../../../lab/model/topology.js'
+import type { Topology } from '../../../lab/model/topology.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { confirmErasure, YES } from '../../terminal/confirm.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, type Output } from '../../terminal/output.js'
-import { parsePort, parseTimeout } from './options.js'
+import { parseTimeout, portChoice } from './options.js'
 
 /** `understudy snapshot save|load|list|show|remove`: saves a whole lab to one file, and restores it. */
 export const snapshotCommand = (output: Output): Command => {
@@ -118,13 +117,8 @@ export const resetCommand = (output: Output): Command =>
     })
 
 const choosePorts = ({ ports, portBase }: { readonly ports?: 'fixed' | 'random'; readonly portBase?: string }) => {
-  if (ports === 'random') return (topology: Topology) => () => randomPorts(allServersOf(topology))
   if (ports === undefined && portBase === undefined) return undefined
-  return (topology: Topology) => {
-    const servers = allServersOf(topology)
-    const base = parsePort(portBase ?? '8200', lastPortOffset(servers))
-    return () => fixedPorts(servers, base, (name) => (portBase ? undefined : planOf(topology, name).ports))
-  }
+  return (topology: Topology) => portChoice(topology, { ports, portBase })
 }
 
 /** A row of the list of snapshots. `problem`: why the file cannot be read. */

@@ -5,11 +5,9 @@ import { downLab } from '../../../lab/lifecycle/down.js'
 import { labDirectory } from '../../../lab/model/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/processes/lab-host.js'
 import { abandonLab, upLab } from '../../../lab/lifecycle/up.js'
-import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/model/ports.js'
 import { proveReplication } from '../../../lab/wiring/proof.js'
 import { upSnapshot } from '../../../lab/lifecycle/up-snapshot.js'
 import {
-  allServersOf,
   type ClusterPlan,
   NODE_COUNTS,
   NODE_STORAGES,
@@ -24,7 +22,7 @@ import { type FlagsOf, TypedCommand } from '../../terminal/command.js'
 import { type Interruption, withInterrupt } from '../../terminal/interrupt.js'
 import { formatTable, type Output, textWidth } from '../../terminal/output.js'
 import { describeLab } from './describe-lab.js'
-import { parsePort, parseShamir, parseTimeout } from './options.js'
+import { parseShamir, parseTimeout, portChoice } from './options.js'
 
 type UpFlags = FlagsOf<ReturnType<typeof upFlags>>
 
@@ -36,7 +34,7 @@ const upFlags = () =>
     .lab()
     .timeout()
     .choice('--ports <choice>', 'fixed: 8200, 8210, ...; random: free ports (default: fixed)', ['fixed', 'random'])
-    .flag('--port-base <port>', 'first API port with --ports fixed (default: 8200)')
+    .flag('--port-base <port>', 'first API port, also for clusters whose ports the topology sets (default: 8200)')
     .flag('--shamir <shares/threshold>', 'key shares and threshold of each cluster, such as 5/3 (default: 1/1)')
     .choice('--seal <type>', 'seal type; with auto, each cluster unseals itself (default: shamir)', ['shamir', 'auto'])
     .flag(
@@ -199,14 +197,6 @@ const stay = async (
   await downLab(name, { keep: false, forceSignal }, host)
   output.progress(`the lab "${name}" was removed`)
   throw signal.reason
-}
-
-/** Throws LabError `usage` at once for an invalid port. Returns a function that selects free ports later. */
-const portChoice = (topology: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
-  const servers = allServersOf(topology)
-  if (flags.ports === 'random') return () => randomPorts(servers)
-  const base = parsePort(flags.portBase ?? '8200', lastPortOffset(servers))
-  return () => fixedPorts(servers, base, (name) => planOf(topology, name).ports)
 }
 
 /** Returns the topology of that name or file, changed by the flags. Throws `LabError` `usage` if it is invalid. */
