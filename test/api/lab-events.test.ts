@@ -53,7 +53,7 @@ it('events reports actions of commands and clusters, live and after the lab daem
   expect(promote?.command).toContain('dr_operation_token="$DR_OPERATION_TOKEN"')
 
   expect((await home.run('start', ...NAMED)).status).toBe(0)
-  await until(() => parse(follower.stdout).filter(({ kind }) => kind === 'keeper-started').length === 2)
+  await until(() => parse(follower.stdout).filter(({ kind }) => kind === 'daemon-started').length === 2)
   expect((await eventsOf(home)).map(({ id }) => id)).toEqual((await eventsOf(home)).map((_, index) => index + 1))
 
   const table = await home.run('events', '--since', '1h', ...NAMED)

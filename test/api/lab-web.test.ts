@@ -300,7 +300,7 @@ describe('what is sent', () => {
     expect(listener.survey?.problems.join()).toContain('the lab daemon does not respond')
     expect((await home.run('start')).status).toBe(0)
     await until(() => listener.survey?.faults?.length === 0)
-    await until(() => listener.events.filter(({ kind }) => kind === 'keeper-started').length === 2)
+    await until(() => listener.events.filter(({ kind }) => kind === 'daemon-started').length === 2)
   })
 })
 

@@ -31,7 +31,7 @@ const isWord = (value: unknown): value is string => typeof value === 'string' &&
 const WORDS: Readonly<Record<EventKind, Words>> = {
   'lab-up': (event) => `the lab is up (${text(event, 'topology')})`,
   'lab-down': () => 'the lab is stopping',
-  'keeper-started': () => 'the lab daemon has started',
+  'daemon-started': () => 'the lab daemon has started',
   command: (event) => event.command ?? plain(event),
   call: (event) => event.command ?? `${text(event, 'method')} ${text(event, 'path')}`,
   'fault-set': fault(''),

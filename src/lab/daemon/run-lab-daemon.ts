@@ -77,7 +77,7 @@ export const runLabDaemon = async (
   const watch: Watch = new Watch({ clusters, clock, emit, onSeen: (cluster) => daemon.restoreFaults(cluster) })
   const open = await openRoutes(routes, { clock, random, host, isActive: (node) => watch.isActive(node) })
   const daemon = new LabDaemon(open, { clusters: () => clusters, clock, emit, isSuccessor })
-  log.append({ kind: 'keeper-started', details: {} })
+  log.append({ kind: 'daemon-started', details: {} })
   const toxiproxy = new ToxiproxyControl(new Proxies(daemon, { clock, random, host }), host)
   if (toxiproxyPort !== null)
     await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {

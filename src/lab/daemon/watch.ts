@@ -99,7 +99,7 @@ export class Watch {
     const health = await ask({ ...common, url: `${apiAddress}/v1/sys/health` })
     const { initialized, sealed, standby } = health.json
     if (typeof initialized !== 'boolean' || typeof sealed !== 'boolean') return { process: 'running' }
-    if (!initialized || sealed) return { process: 'running', seal: initialized ? 'sealed' : 'uninitialised' }
+    if (!initialized || sealed) return { process: 'running', seal: initialized ? 'sealed' : 'uninitialized' }
     const status = await ask({ ...common, url: `${apiAddress}/v1/sys/replication/status` })
     const node = standby === true ? 'standby' : 'active'
     return { process: 'running', seal: 'unsealed', node, roles: rolesIn(status.json) }
@@ -154,7 +154,7 @@ export const ask = async ({ method, url, body, headers, timeoutMs, agent }: Clus
 /** `silent`: the process accepts connections but does not respond, for example because it is suspended. */
 type ProcessState = 'running' | 'silent' | 'stopped'
 type NodeState = 'active' | 'standby'
-type SealState = 'uninitialised' | 'sealed' | 'unsealed'
+type SealState = 'uninitialized' | 'sealed' | 'unsealed'
 
 export interface ObservedRole {
   readonly mode: string

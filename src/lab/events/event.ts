@@ -5,7 +5,7 @@ const EVENT_KINDS = [
   'lab-up',
   'lab-down',
   /** The lab daemon has started. Changes since the previous event of the lab were not recorded. */
-  'keeper-started',
+  'daemon-started',
   /**
    * A command that changes the lab. Details: `verb` and its arguments, and `position` of a DR primary that it takes
    * down.
@@ -19,7 +19,7 @@ const EVENT_KINDS = [
   'fault-expired',
   /** Details: `from`, `to`: running, silent (accepts connections but does not respond) or stopped. */
   'process',
-  /** Details: `from`, `to`: uninitialised, sealed or unsealed. */
+  /** Details: `from`, `to`: uninitialized, sealed or unsealed. */
   'seal',
   /** A role change of the node that `cluster` names. Details: `from`, `to`: active or standby. */
   'node',

@@ -2,7 +2,7 @@ import type { PageEvent } from '../../lab/web/page-facts.js'
 
 /** Groups of event kinds for the filter: operator actions, injected faults, and cluster events. */
 export const GROUPS = {
-  commands: ['command', 'call', 'drill', 'lab-up', 'lab-down', 'note', 'keeper-started'],
+  commands: ['command', 'call', 'drill', 'lab-up', 'lab-down', 'note', 'daemon-started'],
   faults: ['fault-set', 'fault-healed', 'fault-expired'],
   roles: ['role', 'node'],
   servers: ['process', 'seal'],

@@ -51,7 +51,7 @@ it('the lab daemon records each fault that is set, healed or expired, and notifi
   await client.heal(1)
   await client.set({ ...cut, forMs: 1 })
   const kinds = (events: readonly LabEvent[]) => events.map(({ kind, details }) => `${kind} ${details.id ?? ''}`.trim())
-  const expected = ['keeper-started', 'fault-set 1', 'fault-healed 1', 'fault-set 2', 'fault-expired 2']
+  const expected = ['daemon-started', 'fault-set 1', 'fault-healed 1', 'fault-set 2', 'fault-expired 2']
   await until(() => seen.every((events) => events.length === expected.length))
   for (const events of seen) expect(kinds(events)).toEqual(expected)
   expect(kinds(await client.events(3))).toEqual(expected.slice(3))

@@ -31,15 +31,15 @@ it('the changes of a server that was unreachable refer to its last known state',
   expect(between(well, gone)).toEqual([['process', { from: 'running', to: 'stopped' }]])
   const back = mergeObservation(gone, withDr({ mode: 'primary', state: '' }))
   expect(between(gone, back).map(([kind]) => kind)).toEqual(['process', 'role'])
-  expect(between({ process: 'stopped' }, { process: 'running', seal: 'uninitialised' }).map(([kind]) => kind)).toEqual([
+  expect(between({ process: 'stopped' }, { process: 'running', seal: 'uninitialized' }).map(([kind]) => kind)).toEqual([
     'process',
   ])
 })
 
 it('the first roles of a server are reported, unless its replication is disabled', () => {
-  const sealed: Observation = { process: 'running', seal: 'uninitialised' }
+  const sealed: Observation = { process: 'running', seal: 'uninitialized' }
   expect(between(sealed, mergeObservation(sealed, withDr({ mode: 'primary', state: '' })))).toEqual([
-    ['seal', { from: 'uninitialised', to: 'unsealed' }],
+    ['seal', { from: 'uninitialized', to: 'unsealed' }],
     ['role', { replication: 'dr', from: 'unknown', to: 'primary' }],
   ])
   expect(between(sealed, mergeObservation(sealed, withDr(OFF))).map(([kind]) => kind)).toEqual(['seal'])
