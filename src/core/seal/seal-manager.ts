@@ -195,10 +195,7 @@ export class SealManager {
     })
   }
 
-  /**
-   * Updates the auto-unseal wrapping, which only the active node can write. Called when an unsealed node becomes
-   * active.
-   */
+  /** Updates the auto-unseal wrapping, which only the active node writes. Called when a node becomes active. */
   async refreshWrapping(): Promise<void> {
     if (this.#rootKey) await this.#refreshIfPossible(this.#rootKey)
   }

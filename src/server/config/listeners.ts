@@ -111,10 +111,7 @@ const USES_ADDRESSES: Readonly<Record<string, boolean>> = {
   deny_unauthorized: true,
 }
 
-/**
- * Resolves the PROXY protocol settings. Reports invalid settings. Returns undefined if the behavior is absent or
- * unknown.
- */
+/** Resolves the PROXY protocol settings. Returns undefined if the behavior is absent, or unknown (reported). */
 const resolveProxyProtocol = (settings: ResolvedSettings): ListenerConfig['proxyProtocol'] => {
   const behavior = settings.text(BEHAVIOR)
   const proxies = resolveNetworks(settings, PROXIES)
