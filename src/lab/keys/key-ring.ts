@@ -4,8 +4,9 @@ import type { Exchange } from '../../client/exchange.js'
 import type { ClusterAccess, ClusterKeys } from '../model/cluster.js'
 import { environmentOf, type Shares, sharesToTry } from './environment.js'
 import { KINDS } from '../model/kinds.js'
-import { askStatuses } from '../requests/replication.js'
-import { isFollower, type ReplicationStatuses } from '../requests/replication-status.js'
+import { findPrimary, type RoleHolder } from '../requests/find-primary.js'
+import { askRoles } from '../requests/replication.js'
+import { isFollower } from '../requests/replication-status.js'
 import { waitFor } from '../requests/wait.js'
 
 /** A cluster whose keys the key ring stores. */
@@ -97,16 +98,10 @@ export class KeyRing {
 
   /** Asks each running cluster for its primary, and stores the key shares of this primary for the cluster. */
   async follow(): Promise<void> {
-    const roles = new Map<string, ReplicationStatuses>()
-    await Promise.all(
-      this.#owners()
-        .filter(({ isRunning }) => isRunning)
-        .map(async ({ name, anonymous }) => {
-          const found = await askStatuses(anonymous).catch(() => undefined)
-          if (found) roles.set(name, found)
-        }),
-    )
-    for (const name of roles.keys()) this.#inherit(name, roles)
+    const running = this.#owners().filter(({ isRunning }) => isRunning)
+    const ask = async ({ name, anonymous }: KeyOwner): Promise<RoleHolder> => ({ name, ...(await askRoles(anonymous)) })
+    const roles = await Promise.all(running.map(ask))
+    for (const { name } of roles) this.#inherit(name, roles)
   }
 
   /** Updates the keys, and finds a token for each cluster without a valid one. */
@@ -158,15 +153,15 @@ export class KeyRing {
   }
 
   /** Stores the key shares of the primary of a cluster for the cluster. `seen` prevents an endless recursion. */
-  #inherit(name: string, roles: ReadonlyMap<string, ReplicationStatuses>, seen: readonly string[] = []): ClusterKeys {
+  #inherit(name: string, roles: readonly RoleHolder[], seen: readonly string[] = []): ClusterKeys {
     const own = this.#storedKeysOf(name)
-    const primary = seen.includes(name) ? undefined : this.#findPrimary(name, roles)
+    const holder = seen.includes(name) ? undefined : roles.find((one) => one.name === name)
+    if (!holder) return own
+    const primary = this.#findPrimary(holder, roles)
     if (primary === undefined) return own
     const { unsealKeys, threshold } = this.#inherit(primary, roles, [...seen, name])
-    const status = roles.get(name)
     // A DR secondary accepts no tokens.
-    const isDrSecondary = status !== undefined && isFollower(status.dr)
-    const isCurrent = own.isCurrent && !isDrSecondary && unsealKeys.join() === own.unsealKeys.join()
+    const isCurrent = own.isCurrent && !isFollower(holder.dr) && unsealKeys.join() === own.unsealKeys.join()
     this.#stored.set(name, { ...own, unsealKeys, threshold, isCurrent })
     return this.#storedKeysOf(name)
   }
@@ -175,16 +170,12 @@ export class KeyRing {
    * Returns the primary of a cluster: its DR primary, because DR replicates all data, otherwise its performance
    * primary.
    */
-  #findPrimary(name: string, roles: ReadonlyMap<string, ReplicationStatuses>): string | undefined {
-    for (const kind of KINDS) {
-      const role = roles.get(name)?.[kind]
-      if (!role || !isFollower(role)) continue
-      const found = this.#owners().find((owner) => {
-        const theirs = roles.get(owner.name)?.[kind]
-        const isPrimaryOfSet = theirs?.mode === 'primary' && theirs.clusterId === role.clusterId
-        return owner.name !== name && (isPrimaryOfSet || isAt(owner, role.primaryAddress))
-      })
-      if (found) return found.name
+  #findPrimary(holder: RoleHolder, roles: readonly RoleHolder[]): string | undefined {
+    for (const kind of KINDS.filter((each) => isFollower(holder[each]))) {
+      // A primary that is down reports no role.
+      const found =
+        findPrimary(holder, roles, kind) ?? this.#owners().find((one) => isAt(one, holder[kind].primaryAddress))
+      if (found && found.name !== holder.name) return found.name
     }
     return undefined
   }

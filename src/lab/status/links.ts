@@ -2,16 +2,15 @@ import type { Clock } from '../../base/clock.js'
 import { type ActiveFault, isOfLink } from '../daemon/active-fault.js'
 import { KIND_WORDS, KINDS, type Kind } from '../model/kinds.js'
 import type { PathFilter } from '../requests/filters.js'
-import { findLagBetween, idOf } from '../requests/replication.js'
+import { findPrimary, type RoleHolder } from '../requests/find-primary.js'
+import { findLagBetween } from '../requests/replication.js'
 import {
-  followsNone,
   hasAll,
   isFollower,
   isStreaming,
   lagOf,
   NO_STATUS,
   type ReplicationStatus,
-  type ReplicationStatuses,
 } from '../requests/replication-status.js'
 
 /** A secondary and its primary, if it has one. */
@@ -33,9 +32,6 @@ export interface FollowView {
   /** The path filter of a performance secondary. Absent if there is none, or if no token of the lab can read it. */
   readonly filter?: PathFilter | undefined
 }
-
-/** The replication part of a cluster view. */
-export type RoleHolder = ReplicationStatuses & { readonly name: string }
 
 /** Returns the links of the clusters that report the role of a secondary. */
 export const findLinks = (
@@ -85,33 +81,6 @@ const describeEach = (
     clusters.filter((view) => isWanted(view[kind])).map((secondary) => describe(kind, secondary)),
   )
 }
-
-/**
- * Finds the primary of a secondary. In a split brain, several primaries are possible: chooses the primary with the
- * address that the secondary uses. If several primaries share that address (load balancer), chooses the primary that
- * lists the secondary as connected. Returns undefined if none fits, for example until the secondary of a demoted
- * primary joins the new primary.
- */
-const findPrimary = <T extends RoleHolder>(
-  secondary: RoleHolder,
-  clusters: readonly T[],
-  kind: Kind,
-): T | undefined => {
-  const { mode, clusterId, primaryAddress, secondaryId } = secondary[kind]
-  const hasRegistered = (other: ReplicationStatus) =>
-    other.mode === 'primary' && other.knownSecondaries.includes(idOf(kind, secondary.name))
-  if (mode === '-') return clusters.find((one) => hasRegistered(one[kind]))
-  if (followsNone(secondary[kind])) return undefined
-  const primaries = clusters.filter((one) => one[kind].mode === 'primary' && one[kind].clusterId === clusterId)
-  const addressed = primaries.filter((one) => primaryAddress !== '' && one[kind].primaryAddress === primaryAddress)
-  const likely = addressed.length > 0 ? addressed : primaries.filter((one) => mayKnow(one[kind], secondaryId))
-  if (likely.length === 1) return likely[0]
-  return likely.find((one) => one[kind].connectedSecondaries.includes(secondaryId))
-}
-
-/** Whether a primary may have registered a secondary. During its first copy, a secondary reports no ID. */
-const mayKnow = ({ knownSecondaries }: ReplicationStatus, secondaryId: string): boolean =>
-  secondaryId === '' || knownSecondaries.includes(secondaryId)
 
 const secondsBehind = ({ ageMs, connectionState, lastHeartbeat }: ReplicationStatus, nowMs: number): number | null => {
   if (connectionState === 'ready') return ageMs / 1000

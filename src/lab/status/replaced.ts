@@ -1,7 +1,7 @@
 import { KINDS, type Kind } from '../model/kinds.js'
 import { idOf } from '../requests/replication.js'
 import { isDetached } from '../requests/replication-status.js'
-import type { RoleHolder } from './links.js'
+import type { RoleHolder } from '../requests/find-primary.js'
 
 /** The roles of a cluster. `health`: the status code of `sys/health`, if it is known. */
 interface Ranked extends RoleHolder {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
 import { ApiClient, ApiUnreachable } from '../../../src/client/api-client.js'
 import { findReplicationLinks } from '../../../src/lab/drills/find/traffic.js'
 import { linksOf, StatusCollector } from '../../../src/lab/drills/context/status-samples.js'
@@ -14,6 +15,9 @@ import {
   type ReplicationStatus,
 } from '../../../src/lab/requests/replication-status.js'
 import type { LiveLab } from '../../../src/lab/live/live-lab.js'
+import { KeyRing } from '../../../src/lab/keys/key-ring.js'
+import { findUnreplicated } from '../../../src/lab/library/findings.js'
+import { describeSurvey } from '../../../src/lab/web/server/describe-page.js'
 import { askNode } from '../../../src/lab/status/node-view.js'
 import { TRANSITIONS } from '../../../src/server/nodes/machine.js'
 import { askCluster, type ClusterView, type LabView, viewOf } from '../../../src/lab/status/observe.js'
@@ -305,7 +309,7 @@ it('a demoted cluster that follows no primary has no arrow, also if the new prim
   ).toMatchObject([{ primary: 'A', secondary: 'B' }])
 })
 
-it('status, drill reports and drill find name the same primary of a secondary if there are two', async () => {
+it('status, page, drill reports, drill find and library name the same primary of a secondary if there are two', async () => {
   const off = { mode: 'disabled' }
   const known = { mode: 'primary', cluster_id: 'set', known_secondaries: ['dr-c'] }
   const follower = { ...known, mode: 'secondary', secondary_id: 'dr-c', connection_state: 'ready' }
@@ -330,12 +334,26 @@ it('status, drill reports and drill find name the same primary of a secondary if
   }
   const clusters = [...drOf.keys()].map((name) => ({ name }))
   const lab = { clusters, anonymous: clientOf } as unknown as LiveLab
-  const views = await Promise.all(clusters.map(async ({ name }) => ({ name, ...(await askCluster(clientOf(name))) })))
-  const links = linksOf(await new StatusCollector(lab).collect())
-  const found = [...findLinks(views, [], NOW), ...links, ...(await findReplicationLinks(lab))].map(
+  const views = await Promise.all(clusters.map(async ({ name }) => cluster(name, await askCluster(clientOf(name)))))
+  const links = findLinks(views, [], NOW)
+  const facts = { atMs: NOW, servers: new Map(), losses: [], before: [] }
+  const page = describeSurvey({ topology: 'dr' } as never, { ...VIEW, clusters: views, links }, facts)
+  const report = linksOf(await new StatusCollector(lab).collect())
+  const found = [...links, ...page.links, ...report, ...(await findReplicationLinks(lab))].map(
     ({ kind, primary, secondary }) => `${secondary} follows ${primary} (${kind})`,
   )
-  expect(found).toEqual(Array.from({ length: 3 }, () => 'C follows B (dr)'))
+  expect(found).toEqual(Array.from({ length: 4 }, () => 'C follows B (dr)'))
+
+  const owners = clusters.map(({ name }) => ({
+    ...{ name, apiAddress: `http://${name}`, caFile: undefined, isRunning: true, anonymous: clientOf(name) },
+    clusterAddress: `https://${name.toLowerCase()}:8201`,
+  }))
+  const keys = new KeyRing(() => owners, systemClock)
+  for (const { name } of owners) keys.set(name, { unsealKeys: [`share of ${name}`], threshold: 1 })
+  await keys.follow()
+  expect(keys.keysOf('C').unsealKeys).toEqual(['share of B'])
+  const withoutB = owners.map((owner) => ({ ...owner, isRunning: owner.name !== 'B' }))
+  expect(await findUnreplicated(withoutB, { links: [] })).toBe('C (dr): its primary B is not running')
 })
 
 it.each(Object.keys(TRANSITIONS))('the status of a lab has the state that a node reports: %s', async (state) => {

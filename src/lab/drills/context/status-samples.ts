@@ -3,6 +3,7 @@ import type { LiveLab } from '../../live/live-lab.js'
 import { withAnonymousClient } from '../../model/cluster.js'
 import { KINDS, type Kind } from '../../model/kinds.js'
 import { LabError } from '../../model/lab-error.js'
+import type { RoleHolder } from '../../requests/find-primary.js'
 import { askRoles, askStatus, withOwnAddress } from '../../requests/replication.js'
 import {
   describeMode,
@@ -12,7 +13,7 @@ import {
   type ReplicationStatuses,
   type Status,
 } from '../../requests/replication-status.js'
-import { findLinks, type RoleHolder } from '../../status/links.js'
+import { findLinks } from '../../status/links.js'
 import { askNode, type NodeView } from '../../status/node-view.js'
 import { ANSWER_MS } from '../../status/observe.js'
 import type { ObservedLab, ObservedRole } from './result.js'
