@@ -1,12 +1,12 @@
 import { docker, statesOf } from '../containers/docker.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../keys/seals.js'
 import {
-  type AnyLab,
   type AttachedCluster,
   type AttachedLab,
   type AttachedServer,
   type ClusterAccess,
   describeServer,
+  type LabAccess,
   withAnonymousClient,
 } from '../model/cluster.js'
 import { commandIn } from '../model/lab-directory.js'
@@ -20,7 +20,7 @@ import { describeUnreachable } from '../requests/request-errors.js'
 
 /** One server of a lab, wherever it runs. An absent method is not supported for servers of this kind. */
 export interface ServerControls {
-  readonly lab: AnyLab
+  readonly lab: LabAccess
   /** The name and address of the server, with the keys of its cluster. */
   readonly place: ClusterAccess
   /** Resolves to the reason why the server is down, such as `is not running`. Undefined if it runs or is suspended. */
@@ -82,12 +82,12 @@ export const workOn = async (server: ServerControls, verb: ServerVerb): Promise<
       return `${name} was killed`
     case 'pause':
     case 'resume':
-      if (!server.freeze) throw cannot(`"${verb}"`, 'in-process')
+      if (!server.freeze) throw cannot(verb)
       await requireRunning()
       await server.freeze(verb === 'pause')
       return `${name} is ${verb === 'pause' ? 'suspended' : 'running again'}`
     case 'wipe':
-      if (!server.wipe) throw cannot('"wipe"', 'in-process')
+      if (!server.wipe) throw cannot(verb)
       await server.wipe()
       return `the data of ${name} is removed`
     case 'unseal':

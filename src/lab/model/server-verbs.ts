@@ -55,13 +55,6 @@ export interface VerbOptions {
 /** Where the servers of a lab run. */
 export type LabKind = 'process' | 'in-process' | 'docker' | 'attached'
 
-/** Returns the error for an action that this kind of lab does not support. */
-export const cannot = (what: string, kind: LabKind): LabError =>
-  new LabError('usage', `${what} is not supported for ${KIND_TEXTS[kind]}`)
-
-const KIND_TEXTS: Readonly<Record<LabKind, string>> = {
-  process: 'labs of processes',
-  'in-process': 'in-process labs',
-  docker: 'labs of containers',
-  attached: 'attached labs',
-}
+/** Returns the error for an action that needs a process for each server. */
+export const cannot = (verb: ServerVerb): LabError =>
+  new LabError('usage', `"${verb}" is not supported for in-process labs`)
