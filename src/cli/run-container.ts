@@ -54,8 +54,8 @@ interface Account {
 }
 
 /** Returns the account that servers use; undefined if the system has none. */
-const findAccount = (passwd: string = readFileSync('/etc/passwd', 'utf8')): Account | undefined => {
-  for (const line of passwd.split('\n')) {
+const findAccount = (): Account | undefined => {
+  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
     const [name, , uid, gid, , home = '/'] = line.split(':')
     if (name === USER) return { name, uid: Number(uid), gid: Number(gid), home }
   }

@@ -177,8 +177,8 @@ export const createApiCertificates = async (hosts: readonly string[], nowMs: num
 export const createRevocationList = async (
   issuer: KeyedCertificate,
   { serials, nowMs }: { readonly serials: readonly string[]; readonly nowMs: number },
-  { crypto, authority, loadLibrary } = P521,
 ): Promise<Buffer> => {
+  const { crypto, authority, loadLibrary } = P521
   const x509 = await loadLibrary()
   const { notAfter } = validity(nowMs)
   const list = await x509.X509CrlGenerator.create(

@@ -74,11 +74,8 @@ export const findIntactLab = (name: string): AnyLab | undefined => attempt(() =>
 
 const ELSEWHERE = 'its servers are external, so manage them on their own machines'
 
-/**
- * Returns a lab of processes. Throws LabError `usage` with `why` for an attached lab, and `conflict` after a failed
- * start.
- */
-export const requireLab = (name: string, why = ELSEWHERE): LabRecord => refuseFailed(requireOwnLab(name, why))
+/** Returns a lab of processes. Throws LabError `usage` for an attached lab, and `conflict` after a failed start. */
+export const requireLab = (name: string): LabRecord => refuseFailed(requireOwnLab(name))
 
 /** Like `requireLab`, but also returns a lab whose start failed, of which only the logs are left. */
 export const requireOwnLab = (name: string, why = ELSEWHERE): LabRecord => {

@@ -21,7 +21,8 @@ export interface LabHost {
   readonly me: ProcessIdentity
 }
 
-export const thisHost = (clock: Clock = systemClock): LabHost => {
+export const thisHost = (): LabHost => {
+  const clock = systemClock
   const table = createProcessTable()
   const me = identify(table, process.pid)
   if (!me) throw new LabError('usage', 'this system cannot list processes: it has neither /proc nor "ps"')

@@ -83,8 +83,8 @@ export class ResolvedSettings {
     return this.resolve('int', key, fallback)
   }
 
-  durationMs(key: string, fallbackMs: number, sources?: Sources): number {
-    return this.resolve('duration', key, fallbackMs, sources)
+  durationMs(key: string, fallbackMs: number): number {
+    return this.resolve('duration', key, fallbackMs)
   }
 
   flag(key: string, fallback = false, sources?: Sources): boolean {

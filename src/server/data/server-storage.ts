@@ -33,24 +33,20 @@ export const createMemoryStorage = (onStep: StepListener = () => undefined): Ser
 export const openConfiguredStorage = async ({ storage }: ServerConfig, log: Log): Promise<EngineSource> =>
   storage.path === undefined ? openMemoryGenerations() : openGenerations(storage.path, log)
 
-export const createDirectoryStorage = (path: string, onStep: StepListener = () => undefined): ServerStorage =>
-  createStorage(path, () => openGenerations(path, silentLog), onStep)
+export const createDirectoryStorage = (path: string): ServerStorage =>
+  createStorage(path, () => openGenerations(path, silentLog))
 
 /**
  * Creates the storage for a node's copy of shared data in the directory `path`. Without a path, the copy is in memory
  * and starts empty.
  */
 export const createCopyStorage = (path?: string): ServerStorage =>
-  createStorage(
-    path,
-    () => (path === undefined ? Promise.resolve(openMemoryGenerations()) : openCopy(path, silentLog)),
-    () => undefined,
-  )
+  createStorage(path, async () => (path === undefined ? openMemoryGenerations() : openCopy(path, silentLog)))
 
 const createStorage = (
   path: string | undefined,
   openInner: () => Promise<EngineSource>,
-  onStep: StepListener,
+  onStep: StepListener = () => undefined,
   losePower: () => void = () => undefined,
 ): ServerStorage => {
   let life = 0
