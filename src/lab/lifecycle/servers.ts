@@ -1,6 +1,9 @@
 import { rm } from 'node:fs/promises'
+import { parseJsonObject } from '../../base/json.js'
+import { textOfJson } from '../../base/json-print.js'
 import type { ApiClient } from '../../client/api-client.js'
 import {
+  type ClusterAccess,
   type ClusterKeys,
   type ClusterRecord,
   describeServer,
@@ -15,7 +18,8 @@ import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { takesDown } from '../daemon/last-position.js'
 import { LabError } from '../model/lab-error.js'
 import { NO_PROCESS, type ProcessFacts } from '../model/process-table.js'
-import { waitForAnswer } from '../requests/replication.js'
+import { askInfo, type LastPosition } from '../requests/expected-loss.js'
+import { askStatus, waitForAnswer } from '../requests/replication.js'
 import { lastLogLines } from '../processes/child-process.js'
 import { unsealWithAny } from '../keys/seals.js'
 import type { ServerVerb, VerbOptions } from '../model/server-verbs.js'
@@ -27,7 +31,6 @@ import { findServer, launchCluster, type LaunchedServer, startLabDaemon } from '
 import type { LabHost } from '../processes/lab-host.js'
 import { openNode } from '../nodes/nodes.js'
 import { openCluster } from '../wiring/wire.js'
-import { positionAfterStop, positionBefore } from './last-position.js'
 import { isSkipped, NOT_RUNNING, type ServerControls, workOn, workOnAttached } from './server-controls.js'
 
 /**
@@ -65,6 +68,26 @@ export const workOnServers = async (
     const event = { cluster: cluster.name, kind: 'command', details, command } as const
     await new LabDaemonClient(lab.keeper.socket).emit(event)
   }
+}
+
+const POSITION_MS = 1000
+
+/**
+ * Returns the position of a DR primary before a command takes it down. Undefined for other roles, or without a response.
+ */
+const positionBefore = async (cluster: ClusterAccess): Promise<LastPosition | undefined> => {
+  const ask = async (client: ApiClient) => {
+    const { mode, clusterId, lastKindWal } = await askStatus(client, 'dr')
+    if (mode !== 'primary') return undefined
+    return { set: clusterId, epoch: textOfJson((await askInfo(client)).epoch), lastWal: lastKindWal, isFinal: false }
+  }
+  return withAnonymousClient(cluster, ask, POSITION_MS).catch(() => undefined)
+}
+
+/** Returns the position after an orderly stop, from the last line of the log. Without this line, returns `before`. */
+const positionAfterStop = (before: LastPosition, logFile: string): LastPosition => {
+  const last = parseJsonObject(Buffer.from(lastLogLines(logFile).split('\n').at(-1) ?? ''))
+  return last?.message === 'storage closed' ? { ...before, lastWal: Number(last.last_dr_wal), isFinal: true } : before
 }
 
 /**
