@@ -73,7 +73,8 @@ export const workOnServers = async (
 const POSITION_MS = 1000
 
 /**
- * Returns the position of a DR primary before a command takes it down. Undefined for other roles, or without a response.
+ * Returns the position of a DR primary before a command takes it down. Undefined for other roles, or without a
+ * response.
  */
 const positionBefore = async (cluster: ClusterAccess): Promise<LastPosition | undefined> => {
   const ask = async (client: ApiClient) => {
