@@ -17,7 +17,7 @@ RUN if [ -e package-lock.json ]; then npm ci --omit=dev --no-audit --no-fund; \
 COPY LICENSE ./
 COPY proto proto
 COPY dist dist
-RUN chmod 755 dist/main.js dist/cli/container-entrypoint.js dist/cli/container/healthcheck.sh
+RUN chmod 755 dist/bundle/main.cjs dist/bundle/container-entrypoint.cjs dist/cli/container/healthcheck.sh
 
 FROM ${BASE}
 # What scripts and health checks of labs call. A base that has no apt-get brings these tools itself.
@@ -40,12 +40,12 @@ RUN echo 'vault:x:8200:8200:vault:/home/vault:/bin/sh' >> /etc/passwd \
  && chown -R 8200:8200 /home/vault /vault
 COPY --from=build /opt/understudy /opt/understudy
 # `vault` and the entrypoint's second name are compatibility links: compose files and test suites call them so.
-RUN ln -s /opt/understudy/dist/main.js /usr/local/bin/understudy \
+RUN ln -s /opt/understudy/dist/bundle/main.cjs /usr/local/bin/understudy \
  && ln -s /opt/understudy/dist/cli/container/healthcheck.sh /usr/local/bin/understudy-health \
- && ln -s /opt/understudy/dist/main.js /usr/local/bin/vault \
- && ln -s /opt/understudy/dist/main.js /bin/vault \
- && ln -s /opt/understudy/dist/cli/container-entrypoint.js /usr/local/bin/understudy-entrypoint \
- && ln -sf /opt/understudy/dist/cli/container-entrypoint.js /usr/local/bin/docker-entrypoint.sh
+ && ln -s /opt/understudy/dist/bundle/main.cjs /usr/local/bin/vault \
+ && ln -s /opt/understudy/dist/bundle/main.cjs /bin/vault \
+ && ln -s /opt/understudy/dist/bundle/container-entrypoint.cjs /usr/local/bin/understudy-entrypoint \
+ && ln -sf /opt/understudy/dist/bundle/container-entrypoint.cjs /usr/local/bin/docker-entrypoint.sh
 # MALLOC_*: memory of large bodies goes back to the system when it is freed.
 ENV NODE_ENV=production \
     UNDERSTUDY_ADDRESS_FILE=/tmp/understudy-addresses \

@@ -20,10 +20,10 @@ export const parseDurationMs = (text: string): number | undefined => {
   if (bare) return Number(text) * 1000
   const days = /^([+-]?\d+)d$/.exec(text)
   if (days) return Number(days[1]) * 86_400_000
-  const whole = /^([+-]?)((?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/.exec(text)
+  const whole = /^([+-]?)((?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|\u00b5s|ms|s|m|h))+$/.exec(text)
   if (!whole) return undefined
   let ms = 0
-  for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g)) {
+  for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|ms|s|m|h)/g)) {
     ms += Number(count) * (UNIT_MS[unit ?? ''] ?? 0)
   }
   return whole[1] === '-' ? -ms : ms

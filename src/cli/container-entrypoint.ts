@@ -9,5 +9,9 @@ import { StopSignals } from './terminal/stop-signals.js'
 const signals = new StopSignals((signal) => {
   if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])
 })
-const { runContainer } = await import('./run-container.js')
-process.exitCode = await runContainer(signals)
+const runProcess = async (): Promise<void> => {
+  const { runContainer } = await import('./run-container.js')
+  process.exitCode = await runContainer(signals)
+}
+
+void runProcess()

@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process'
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -28,7 +29,7 @@ describe('the packed package', () => {
     const { name, bin } = JSON.parse(
       readFileSync(path.join(installed.packageDirectory, 'package.json'), 'utf8'),
     ) as Record<string, unknown>
-    expect({ name, bin }).toEqual({ name: NAME, bin: { understudy: 'dist/main.js' } })
+    expect({ name, bin }).toEqual({ name: NAME, bin: { understudy: 'dist/bundle/main.cjs' } })
     expect(existsSync(path.join(installed.bin, 'understudy'))).toBe(true)
   })
 
@@ -81,6 +82,26 @@ describe('the packed package', () => {
     expect(await inProject('npx', '--no', NAME, 'version')).toMatch(version)
     expect(await inProject('npx', '--no', 'understudy', 'version')).toMatch(version)
   })
+
+  it.each([['version'], ['server', '-dev', '-dev-listen-address=127.0.0.1:0']])(
+    'the second process of the packed package reuses the code that the first one saved: %s',
+    async (...args) => {
+      const file = path.join(installed.packageDirectory, 'dist', 'bundle', 'cache')
+      const program = path.join(installed.packageDirectory, 'dist', 'bundle', 'main.cjs')
+      const savedAfterRun = async () => {
+        const child = spawn(process.execPath, [program, ...args], {
+          cwd: project,
+          env: { ...process.env, ...installed.env },
+        })
+        child.stdout.on('data', (text: Buffer) => text.includes('server started') && child.kill())
+        await once(child, 'close')
+        return readdirSync(file).map((name) => [name, statSync(path.join(file, name)).ino])
+      }
+      const first = await savedAfterRun()
+      expect(first).not.toEqual([])
+      expect(await savedAfterRun()).toEqual(first)
+    },
+  )
 
   it('the packed package writes the build context of the image with every file that the Dockerfile copies', async () => {
     await inProject('npx', '--no', 'understudy', 'image', 'context', 'context')

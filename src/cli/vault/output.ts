@@ -1,7 +1,6 @@
 /**
  * Prints the results of a command in the requested format on standard output, and warnings and notes on standard error.
  */
-import YAML from 'yaml'
 import { RawNumber } from '../../base/json.js'
 import { printJson, textsOfJson } from '../../base/json-print.js'
 import {
@@ -16,6 +15,7 @@ import {
   type VaultIo,
 } from './model.js'
 import { dataText, formatPairs, formatTable, goDuration, goQuotedList, goText, type Row, wrapIndented } from './text.js'
+import { loadYaml } from '../../lab/documents/yaml-document.js'
 
 const FORMATS = ['table', 'json', 'yaml', 'raw'] as const
 type Format = (typeof FORMATS)[number]
@@ -118,7 +118,9 @@ export class Output {
 
   #structured(value: unknown): string {
     if (this.format !== 'yaml') return printJson(value, 2)
-    return YAML.stringify(plain(value), { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false }).trimEnd()
+    return loadYaml()
+      .stringify(plain(value), { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false })
+      .trimEnd()
   }
 }
 

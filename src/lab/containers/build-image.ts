@@ -21,7 +21,7 @@ const REFERENCE = /^(?:[\w.-]+(?::\d+)?\/)?[a-z0-9]+(?:(?:\/|\.|__?|-+)[a-z0-9]+
 
 /** Writes the build context of the image. Throws LabError `conflict` unless the directory is new or empty. */
 export const writeImageContext = (directory: string): void => {
-  const root = path.join(path.dirname(programFile()), '..')
+  const root = path.join(path.dirname(programFile()), '..', '..')
   try {
     makeDirectory(directory)
   } catch (error) {

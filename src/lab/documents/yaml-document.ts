@@ -24,9 +24,7 @@ export interface YamlDocument {
 }
 
 /** Loads the YAML parser. Called only if there is a file, because loading takes longer than a short command. */
-export const loadYaml = (): typeof Yaml => requireHere('yaml') as typeof Yaml
-
-const requireHere = createRequire(import.meta.url)
+export const loadYaml = (): typeof Yaml => createRequire(import.meta.url)('yaml') as typeof Yaml
 
 /** Whether a text is the path of a file (has a slash or a YAML extension), not the name of an included document. */
 export const isDocumentFile = (nameOrFile: string): boolean => /[/\\]|\.ya?ml$/.test(nameOrFile)

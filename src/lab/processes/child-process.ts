@@ -16,6 +16,9 @@ export type Ending = number | NodeJS.Signals
 
 const LOG_LINES_SHOWN = 15
 
+/** The file that `npx understudy` runs, below `dist`. */
+const PROGRAM = path.join('bundle', 'main.cjs')
+
 /**
  * glibc settings, as in the image: freed memory of large bodies returns to the system at once. By default, the
  * allocator retains chunks of up to 32 MiB for reuse.
@@ -49,7 +52,7 @@ export const launchProgram = (
   args: readonly string[],
   what: string,
   { configFile, logFile }: ServerFiles,
-  { nodeOptions = [], program = 'main.js', isTied = false }: LaunchOptions = {},
+  { nodeOptions = [], program = PROGRAM, isTied = false }: LaunchOptions = {},
 ): Launched => {
   const log = openSync(logFile, 'a', 0o600)
   try {
@@ -97,7 +100,7 @@ export const lastLogLines = (logFile: string): string => {
  * Returns the compiled program of this package, even when this code runs from source. Throws LabError `usage` if the
  * package is not built.
  */
-export const programFile = (program = 'main.js'): string => {
+export const programFile = (program = PROGRAM): string => {
   let directory = path.dirname(fileURLToPath(import.meta.url))
   while (!existsSync(path.join(directory, 'package.json'))) {
     const above = path.dirname(directory)

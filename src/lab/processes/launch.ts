@@ -21,7 +21,7 @@ const SOCKET_PATH_MAX = 100
 export const LAB_DAEMON_PROGRAM = path.join('bundle', 'lab-daemon.cjs')
 
 /** The lab daemon with the servers in its process; see `cli/host-entrypoint.ts`. */
-const HOST_PROGRAM = path.join('cli', 'host-entrypoint.js')
+const HOST_PROGRAM = path.join('bundle', 'host.cjs')
 
 /** Delays optimization in Node 20: the budget is bytes of executed bytecode, here ten times the default. */
 const OPTIMISES_LATE = process.versions.node.startsWith('20.') ? ['--interrupt-budget=1320000'] : []

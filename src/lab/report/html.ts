@@ -26,7 +26,7 @@ const drawBody = (result: DrillResult): Markup => markup`<body>
 <p class="kicker">Drill report</p>
 <h1>${result.drill}</h1>
 <p class="purpose">${result.purpose}</p>
-<p class="meta">${formatTime(result.startedAt)} · took ${formatMs(result.durationMs)} · topology ${result.topology} · ${RUNNERS[result.runner]}</p>
+<p class="meta">${formatTime(result.startedAt)} &middot; took ${formatMs(result.durationMs)} &middot; topology ${result.topology} &middot; ${RUNNERS[result.runner]}</p>
 <p class="verdict ${result.verdict}">${VERDICTS[result.verdict]}</p>
 ${result.error !== null && markup`<p class="purpose bad-text">${result.error}</p>`}
 </header>
