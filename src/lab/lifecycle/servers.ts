@@ -72,10 +72,7 @@ export const workOnServers = async (
 
 const POSITION_MS = 1000
 
-/**
- * Returns the position of a DR primary before a command takes it down. Undefined for other roles, or without a
- * response.
- */
+/** Returns the position of a DR primary before a command takes it down. Undefined if it is none or does not respond. */
 const positionBefore = async (cluster: ClusterAccess): Promise<LastPosition | undefined> => {
   const ask = async (client: ApiClient) => {
     const { mode, clusterId, lastKindWal } = await askStatus(client, 'dr')
@@ -91,9 +88,7 @@ const positionAfterStop = (before: LastPosition, logFile: string): LastPosition 
   return last?.message === 'storage closed' ? { ...before, lastWal: Number(last.last_dr_wal), isFinal: true } : before
 }
 
-/**
- * Rejects with LabError `conflict` if one of the servers is running, before any data is removed. Then calls `onErase`.
- */
+/** Rejects with LabError `conflict` if a server is running, before any data is removed. Then calls `onErase`. */
 const requireWipeable = async (
   lab: LabRecord,
   servers: readonly ServerRecord[],

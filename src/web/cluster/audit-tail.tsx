@@ -2,7 +2,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { type Call, listOf } from '../parts/api.js'
 import { Button, Search } from '../parts/inputs.js'
 import { Heads, Pending, Wide } from '../parts/table.js'
-import { TIME, ZONE } from '../parts/text.js'
+import { TIME, ZONE } from '../parts/times.js'
 import { type AuditLine, auditLinesOf, findLines } from './audit-lines.js'
 import { useRead } from './context.js'
 

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
-import { SHORT_TIME } from '../parts/text.js'
+import { SHORT_TIME } from '../parts/times.js'
 import { COMPACT } from '../parts/words.js'
 import {
   type Curves,

@@ -1,15 +1,7 @@
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { Button } from './inputs.js'
-import { CLOCK, DAY_AND_TIME } from './times.js'
-
-/** Formats a time in the user's time zone, in seconds. */
-export const SHORT_TIME = new Intl.DateTimeFormat(undefined, CLOCK)
-/** Formats a time in the user's time zone, in tenths of a second. */
-export const TIME = new Intl.DateTimeFormat(undefined, { ...CLOCK, fractionalSecondDigits: 1 })
-
-/** The name of the user's time zone. */
-export const { timeZone: ZONE } = TIME.resolvedOptions()
+import { DAY_AND_TIME } from './times.js'
 
 /** A time of a server in the user's time zone. A text that is not a time is shown unchanged. */
 export const LocalTime = ({ time }: { readonly time: string }) => {

@@ -2,7 +2,8 @@ import { Component } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { PageEvent } from '../../lab/web/page-facts.js'
 import { Chooser } from '../parts/inputs.js'
-import { Copy, ShellLine, TIME, ZONE } from '../parts/text.js'
+import { Copy, ShellLine } from '../parts/text.js'
+import { TIME, ZONE } from '../parts/times.js'
 import { type Filter, filterEvents, GROUPS, type Group, groupOf } from './filter.js'
 
 interface TimelineProps {
