@@ -120,7 +120,7 @@ export const LIMITS = {
   passwordsWaitingMax: 128,
   /** Number of waiting passwords of one client address. */
   passwordsPerSourceMax: 32,
-  /** Length of the name of an alias or an entity. */
+  /** Length of the name of an alias, an entity or a group. */
   aliasNameBytesMax: 4096,
   secondariesMax: 1024,
   /** Number of certificates of removed nodes. At this number, no further node can join the cluster. */
@@ -140,10 +140,14 @@ export const LIMITS = {
   activationTtlSecondsMax: 768 * 3600,
   /** Length of the path of one policy rule. */
   rulePathCharactersMax: 8192,
-  /** Metadata of an entity or an alias: the number of keys, and the size of each key and value. */
+  /** Metadata of an entity, a group or an alias: the number of keys, and the size of each key and value. */
   identityTextsMax: 64,
   identityTextNameBytesMax: 128,
   identityTextBytesMax: 512,
+  /** Number of direct members of one group: entities and groups together. */
+  groupMembersMax: 10_000,
+  /** Number of groups that contain the same entity or group directly. Requests evaluate all groups of an entity. */
+  groupsOfMemberMax: 1000,
   /** Number of series of counted events. Each name and set of labels is one series. */
   metricSeriesMax: 10_000,
   /** Number of most recent events from which the quantiles of a metric are computed. */

@@ -1,6 +1,7 @@
 import { ManualClock } from '../support/manual-clock.js'
 import { createSeededRandom } from '../../src/base/random.js'
 import { PolicyStore } from '../../src/core/acl/policies.js'
+import { ENTITIES } from '../../src/core/identity/identity-record.js'
 import { IdentityStore } from '../../src/core/identity/identity.js'
 import { MountTable } from '../../src/core/mounts/mount-table.js'
 import { NamespaceStore } from '../../src/core/namespaces/namespaces.js'
@@ -58,7 +59,7 @@ const CACHES: Readonly<Record<string, ReadPairs>> = {
   entities: async ({ barrier }, { services }) => {
     const storage = barrier.view(KEYS.identity)
     const fresh = new IdentityStore({ storage, random: UNUSED, clock: UNUSED_CLOCK })
-    const entities = await fresh.list(ROOT_NAMESPACE.id)
+    const entities = await ENTITIES.list(storage, ROOT_NAMESPACE.id)
     return entities.map(({ id }) => [id, services.identity.findEntity(id), fresh.findEntity(id)])
   },
   tokens: async ({ barrier }, { services }) => {

@@ -2,7 +2,7 @@
  * The path of a rule: exact, a prefix (`x/*`), or with wildcard segments (`x/+/y`). Text that a template inserts is
  * always literal: an entity name with `*` or `+` grants access only to that name.
  */
-import type { Entity, EntityAlias } from '../../logical/identity.js'
+import type { Entity, EntityAlias, Group } from '../../logical/identity.js'
 
 /** The wildcard `+`, which matches exactly one segment. */
 const ANY_SEGMENT = null
@@ -73,10 +73,7 @@ export const reachesBelow = (pattern: PathPattern, parts: readonly string[]): bo
   return parts.every((part, index) => segments[index] === ANY_SEGMENT || segments[index] === part)
 }
 
-/**
- * A template in the path of a rule, such as `{{identity.entity.name}}`. Groups are not supported, so templates with
- * groups are never resolved.
- */
+/** A template in the path of a rule, such as `{{identity.entity.name}}`. */
 const TEMPLATE = /\{\{(.*?)\}\}/g
 
 export const hasTemplate = (path: string): boolean => path.includes('{{')
@@ -106,12 +103,13 @@ const resolveTemplate = (text: string, entity: EntityView | undefined): string |
 
 /**
  * Returns the value of an attribute such as `identity.entity.name`. Returns undefined or an empty string if the entity
- * lacks the attribute.
+ * lacks the attribute, or is in no such group.
  */
 const attributeOf = (name: string, entity: EntityView): string | undefined => {
+  if (name.startsWith('identity.groups.')) return groupAttributeOf(name.slice('identity.groups.'.length), entity)
   const path = name.startsWith('identity.entity.') ? name.slice('identity.entity.'.length) : ''
-  if (path === 'id' || path === 'name') return entity[path]
-  if (path.startsWith('metadata.')) return own(entity.metadata, path.slice('metadata.'.length))
+  const value = recordAttributeOf(path, entity)
+  if (value !== undefined) return value
   const [, accessor, field] = /^aliases\.([^.]+)\.(.+)$/.exec(path) ?? []
   const alias = accessor === undefined ? undefined : entity.aliases.find((one) => one.mountAccessor === accessor)
   if (!alias || field === undefined) return undefined
@@ -120,10 +118,33 @@ const attributeOf = (name: string, entity: EntityView): string | undefined => {
   return field.startsWith('metadata.') ? own(alias.metadata, field.slice('metadata.'.length)) : undefined
 }
 
+/** Returns the value of `ids.ID.ATTRIBUTE` or `names.NAME.ATTRIBUTE`. Names of groups may contain dots. */
+const groupAttributeOf = (path: string, { groups = [] }: EntityView): string | undefined => {
+  for (const group of groups) {
+    for (const start of [`ids.${group.id}.`, `names.${group.name}.`]) {
+      const value = path.startsWith(start) ? recordAttributeOf(path.slice(start.length), group) : undefined
+      if (value !== undefined) return value
+    }
+  }
+  return undefined
+}
+
+const recordAttributeOf = (path: string, record: GroupView): string | undefined => {
+  if (path === 'id' || path === 'name') return record[path]
+  return path.startsWith('metadata.') ? own(record.metadata, path.slice('metadata.'.length)) : undefined
+}
+
 const own = (record: Readonly<Record<string, string>>, key: string): string | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined
 
+/** The fields of a group that a policy template can use. */
+export type GroupView = Pick<Group, 'id' | 'name' | 'metadata'>
+
 /** The fields of an entity that a policy template can use. Immutable. */
-export type EntityView = Pick<Entity, 'id' | 'name' | 'metadata'> & { readonly aliases: readonly EntityAliasView[] }
+export type EntityView = Pick<Entity, 'id' | 'name' | 'metadata'> & {
+  readonly aliases: readonly EntityAliasView[]
+  /** All groups of the entity, including inherited ones. */
+  readonly groups?: readonly GroupView[]
+}
 
 export type EntityAliasView = Pick<EntityAlias, 'mountAccessor' | 'name' | 'metadata' | 'customMetadata'>

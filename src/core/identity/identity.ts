@@ -1,12 +1,14 @@
 import type { Clock } from '../../base/clock.js'
-import { uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import { LogicalError, permissionDenied } from '../../logical/errors.js'
-import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
+import type { Storage, Transaction } from '../../logical/storage.js'
 import { lowerNames } from '../../logical/token-fields.js'
-import { followKey, IDENTITY_KEYS, readEntity, replaceEntity } from './identity-record.js'
-import type { AliasFactors, Entity, EntityAlias } from '../../logical/identity.js'
+import type { AliasFactors, Entity, Group, IdentityRecord, Membership, RecordFinder } from '../../logical/identity.js'
 import { RecentCache } from '../../base/recent-cache.js'
+import type { EntityView, GroupView } from '../acl/acl-pattern.js'
+import { GROUPS, MEMBER_KEYS, membershipOf, removeGroup } from './group-record.js'
+import { ENTITIES, isAlias, type RecordTable } from './identity-record.js'
+import { NewRecords } from './new-records.js'
 
 interface AliasQuery extends AliasFactors {
   readonly metadata: Readonly<Record<string, string>>
@@ -26,8 +28,15 @@ interface IdentityStoreOptions {
 
 const CACHED_ENTITIES = 10_000
 
-/** Policies that an entity never adds to its tokens, even if its record lists them. */
+/** Policies that an entity and its groups never add to tokens, even if their records list them. */
 const NEVER_GIVEN: ReadonlySet<string> = new Set(['root', 'response-wrapping'])
+
+/** The policies and template values that an entity and its groups add to a token of the entity's namespace. */
+interface Grants {
+  readonly namespaceId: string
+  readonly policies: readonly string[]
+  readonly view: EntityView
+}
 
 /**
  * The entities of logins. The first login with a namespace, mount and alias name creates an entity, which replicates to
@@ -35,9 +44,12 @@ const NEVER_GIVEN: ReadonlySet<string> = new Set(['root', 'response-wrapping'])
  */
 export class IdentityStore {
   readonly #options: IdentityStoreOptions
+  readonly newRecords: NewRecords
   readonly #entities = new RecentCache<Entity>(CACHED_ENTITIES)
   /** Entity IDs by storage key of the alias. */
   readonly #aliases = new RecentCache<string>(CACHED_ENTITIES)
+  /** By entity ID. Every change of a group discards all of them. */
+  readonly #grants = new RecentCache<Grants>(CACHED_ENTITIES)
   /**
    * Entities announced by `expect`, by entity ID. If the cache evicts an entry, tokens of the entity are rejected until
    * the entity has replicated.
@@ -46,53 +58,59 @@ export class IdentityStore {
 
   constructor(options: IdentityStoreOptions) {
     this.#options = options
+    this.newRecords = new NewRecords(options)
   }
 
   findEntity(id: string): Entity | undefined {
     if (id === '') return undefined
     const known = this.#entities.get(id)
     if (known) return known
-    const entity = readEntity(this.#options.storage, id)
+    const entity = ENTITIES.read(this.#options.storage, id)
     if (entity) this.#entities.set(id, entity)
     return entity
   }
 
   findByAlias(factors: AliasFactors): Entity | undefined {
-    const key = IDENTITY_KEYS.alias(factors)
+    const key = ENTITIES.aliasKey(factors)
     const known = this.#aliases.get(key)
     if (known !== undefined) return this.findEntity(known)
-    const entity = followKey(this.#options.storage, key)
+    const entity = ENTITIES.findByAlias(this.#options.storage, factors)
     if (entity) this.#aliases.set(key, entity.id)
     return entity && this.findEntity(entity.id)
   }
 
-  findByName(namespaceId: string, name: string): Entity | undefined {
-    return followKey(this.#options.storage, IDENTITY_KEYS.name(namespaceId, name))
-  }
-
-  findByAliasId(id: string): Entity | undefined {
-    return followKey(this.#options.storage, IDENTITY_KEYS.aliasId(id))
-  }
-
-  /** Returns the entities of a namespace, unordered. */
-  async list(namespaceId: string): Promise<Entity[]> {
-    const keys = await this.#options.storage.keys(IDENTITY_KEYS.names(namespaceId))
-    return keys.map((key) => followKey(this.#options.storage, key)).filter((entity) => entity !== undefined)
+  finderOf<T extends IdentityRecord>(table: RecordTable<T>): RecordFinder<T> {
+    const { storage } = this.#options
+    return {
+      findById: (namespaceId, id) => table.findById(storage, namespaceId, id),
+      findByName: (namespaceId, name) => table.findByName(storage, namespaceId, name),
+      findByAlias: (factors) => table.findByAlias(storage, factors),
+      findByAliasId: (namespaceId, id) => table.findByAliasId(storage, namespaceId, id),
+      list: (namespaceId) => table.list(storage, namespaceId),
+    }
   }
 
   /** Returns the number of entities in all namespaces. */
   async count(): Promise<number> {
-    return (await this.#options.storage.keys(IDENTITY_KEYS.entities)).length
+    return (await this.#options.storage.keys(ENTITIES.prefix)).length
   }
 
   /**
-   * Returns the policies that the entity adds to a token, sorted. Returns none if entity and token are in different
-   * namespaces.
+   * Returns the policies that the entity and its groups add to a token, sorted. Returns none if entity and token are in
+   * different namespaces.
    */
   policiesOf(token: { readonly entityId: string; readonly namespace: { readonly id: string } }): string[] {
-    const entity = this.findEntity(token.entityId)
-    if (!entity?.policies || entity.namespaceId !== token.namespace.id) return []
-    return lowerNames(entity.policies).filter((name) => !NEVER_GIVEN.has(name))
+    const grants = this.#grantsOf(token.entityId)
+    return grants?.namespaceId === token.namespace.id ? [...grants.policies] : []
+  }
+
+  membershipOf(memberId: string): Membership {
+    return membershipOf(this.#options.storage, memberId)
+  }
+
+  /** Returns the values that templates of policies use, including those of the entity's groups. */
+  viewOf(entityId: string): EntityView | undefined {
+    return this.#grantsOf(entityId)?.view
   }
 
   /** Returns true if the entity of a token is disabled or deleted. Such a token is rejected, but not revoked. */
@@ -127,39 +145,43 @@ export class IdentityStore {
   }
 
   async removeNamespace(namespaceId: string): Promise<void> {
-    for (const { id } of await this.list(namespaceId)) {
-      await this.write((tx) => replaceEntity(tx, readEntity(tx, id), undefined))
+    const { storage, clock } = this.#options
+    for (const { id } of await GROUPS.list(storage, namespaceId)) {
+      await this.write((tx) => {
+        const group = GROUPS.read(tx, id)
+        if (group) removeGroup(tx, group, clock.now())
+      })
+    }
+    for (const { id } of await ENTITIES.list(storage, namespaceId)) {
+      await this.write((tx) => ENTITIES.replace(tx, ENTITIES.read(tx, id), undefined))
     }
   }
 
   /** Discards cached data of a changed key below `sys/identity/`. */
   invalidate(key: string): void {
-    if (key.startsWith(IDENTITY_KEYS.entities)) {
-      const id = key.slice(IDENTITY_KEYS.entities.length)
-      this.#entities.delete(id)
-      this.#expected.delete(id)
-    } else this.#aliases.delete(key)
+    if (key.startsWith(ENTITIES.prefix)) {
+      const id = key.slice(ENTITIES.prefix.length)
+      for (const cache of [this.#entities, this.#expected, this.#grants]) cache.delete(id)
+    } else if (key.startsWith(GROUPS.prefix) || key.startsWith(MEMBER_KEYS.members)) this.#grants.clear()
+    else this.#aliases.delete(key)
   }
 
-  /** Returns a new entity that has only an ID and a name. If no name is given, generates an unused name. */
-  newEntity(reader: ReadStorage, namespaceId: string, name?: string): Entity {
-    const createdAtMs = this.#options.clock.now()
-    return {
-      id: uuid(this.#options.random),
-      name: name ?? this.#freeName(reader, namespaceId),
-      metadata: {},
-      policies: null,
-      isDisabled: false,
-      aliases: [],
+  #grantsOf(entityId: string): Grants | undefined {
+    const known = this.#grants.get(entityId)
+    if (known) return known
+    const entity = this.findEntity(entityId)
+    if (!entity) return undefined
+    const { namespaceId, id, name, metadata, aliases } = entity
+    const { direct, inherited } = membershipOf(this.#options.storage, id)
+    const groups = [...direct, ...inherited]
+    const policies = lowerNames([entity, ...groups].flatMap((record) => record.policies ?? []))
+    const grants = {
       namespaceId,
-      createdAtMs,
-      updatedAtMs: createdAtMs,
+      policies: policies.filter((policy) => !NEVER_GIVEN.has(policy)),
+      view: { id, name, metadata, aliases, groups: groups.map(viewOfGroup) },
     }
-  }
-
-  newAlias(fields: Pick<EntityAlias, 'mountAccessor' | 'name' | 'metadata' | 'customMetadata'>): EntityAlias {
-    const createdAtMs = this.#options.clock.now()
-    return { id: uuid(this.#options.random), ...fields, createdAtMs, updatedAtMs: createdAtMs }
+    this.#grants.set(id, grants)
+    return grants
   }
 
   async #findOrCreate(query: AliasQuery): Promise<Entity> {
@@ -175,9 +197,9 @@ export class IdentityStore {
 
   #put(query: AliasQuery): Promise<Entity> {
     return this.write((tx) => {
-      const before = followKey(tx, IDENTITY_KEYS.alias(query))
-      const after = this.#withAlias(before ?? this.newEntity(tx, query.namespaceId), query)
-      replaceEntity(tx, before, after)
+      const before = ENTITIES.findByAlias(tx, query)
+      const after = this.#withAlias(before ?? this.newRecords.entity(tx, query.namespaceId), query)
+      ENTITIES.replace(tx, before, after)
       return after
     })
   }
@@ -186,23 +208,15 @@ export class IdentityStore {
     const { mountAccessor, name, metadata } = query
     const known = entity.aliases.find((alias) => isAlias(alias, query))
     if (!known) {
-      const alias = this.newAlias({ mountAccessor, name, metadata, customMetadata: {} })
+      const alias = this.newRecords.alias({ mountAccessor, name, metadata, customMetadata: {} })
       return { ...entity, aliases: [...entity.aliases, alias] }
     }
     const updated = { ...known, metadata, updatedAtMs: this.#options.clock.now() }
     return { ...entity, aliases: entity.aliases.map((alias) => (alias === known ? updated : alias)) }
   }
-
-  #freeName(reader: ReadStorage, namespaceId: string): string {
-    for (;;) {
-      const name = `entity_${this.#options.random.bytes(4).toString('hex')}`
-      if (!followKey(reader, IDENTITY_KEYS.name(namespaceId, name))) return name
-    }
-  }
 }
 
-export const isAlias = (alias: EntityAlias, factors: Pick<AliasFactors, 'mountAccessor' | 'name'>): boolean =>
-  alias.mountAccessor === factors.mountAccessor && alias.name === factors.name
+const viewOfGroup = ({ id, name, metadata }: Group): GroupView => ({ id, name, metadata })
 
 const hasMetadata = (entity: Entity, query: AliasQuery): boolean => {
   const current = entity.aliases.find((alias) => isAlias(alias, query))?.metadata

@@ -44,7 +44,7 @@ export const UPDATES_ALONE: Readonly<Record<string, readonly string[]>> = {
   system: ['capabilities', 'capabilities-self', 'capabilities-accessor', 'wrapping/lookup', 'audit-hash/*name'],
   token: ['create', 'create-orphan', 'create/:role_name', 'lookup', 'lookup-accessor'],
   approle: ['role/:role_name/secret-id/lookup/?', 'role/:role_name/secret-id-accessor/lookup/?'],
-  identity: ['lookup/entity'],
+  identity: ['lookup/entity', 'lookup/group'],
   transit: [
     'encrypt/:name',
     'decrypt/:name',

@@ -51,11 +51,11 @@ export const uncountedRights = ({ tokens, policies, identity }: UncountedRightsO
   }
 }
 
-/** Returns the access rules of a token, from its own policies and those of its entity. */
+/** Returns the access rules of a token, from its own policies and those of its entity and groups. */
 export const aclOf = (
   token: { readonly policies: readonly string[]; readonly namespace: NamespaceRef; readonly entityId: string },
   { policies, identity }: { readonly policies: PolicyStore; readonly identity: IdentityStore },
 ): Acl => {
   const names = [...token.policies, ...identity.policiesOf(token)]
-  return policies.aclFor(names, token.namespace, identity.findEntity(token.entityId))
+  return policies.aclFor(names, token.namespace, identity.viewOf(token.entityId))
 }

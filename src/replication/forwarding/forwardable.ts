@@ -32,6 +32,11 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'entity/name/:name': ['update', 'delete'],
     'entity-alias': ['update'],
     'entity-alias/id/:id': ['update', 'delete'],
+    group: ['update'],
+    'group/id/:id': ['update', 'delete'],
+    'group/name/:name': ['update', 'delete'],
+    'group-alias': ['update'],
+    'group-alias/id/:id': ['update', 'delete'],
   },
   approle: {
     // A SecretID has one count of uses for all clusters.

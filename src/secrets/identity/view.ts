@@ -1,15 +1,20 @@
-/**
- * Converts entities and aliases to the form of responses. Empty maps are null. Groups and merged entities are not
- * supported.
- */
+/** Converts entities, groups and aliases to the form of responses. Empty maps are null. Entities are never merged. */
 import { formatNanoTime } from '../../base/rfc3339.js'
-import type { Entity, EntityAlias, EntityDirectory, Texts } from '../../logical/identity.js'
+import type {
+  Entity,
+  EntityAlias,
+  Group,
+  GroupType,
+  IdentityDirectory,
+  IdentityRecord,
+  Texts,
+} from '../../logical/identity.js'
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import { lowerNames } from '../../logical/token-fields.js'
 
-type Mounts = Pick<EntityDirectory, 'findMount'>
-type Shown = Record<string, unknown>
+type Mounts = Pick<IdentityDirectory, 'findMount'>
+export type Shown = Record<string, unknown>
 
 const textsOrNull = (texts: Texts): Texts | null => (Object.keys(texts).length === 0 ? null : texts)
 
@@ -18,8 +23,8 @@ const mountData = ({ mountAccessor }: EntityAlias, mounts: Mounts): Shown => {
   return { mount_accessor: mountAccessor, mount_path: mount?.path ?? '', mount_type: mount?.type ?? '' }
 }
 
-const aliasData = (alias: EntityAlias, entity: Entity, mounts: Mounts): Shown => ({
-  canonical_id: entity.id,
+const aliasData = (alias: EntityAlias, owner: IdentityRecord, mounts: Mounts): Shown => ({
+  canonical_id: owner.id,
   creation_time: formatNanoTime(alias.createdAtMs),
   custom_metadata: textsOrNull(alias.customMetadata),
   id: alias.id,
@@ -31,37 +36,76 @@ const aliasData = (alias: EntityAlias, entity: Entity, mounts: Mounts): Shown =>
   name: alias.name,
 })
 
-/** Returns the data of a response that contains one alias without its entity. */
-export const singleAliasData = (alias: EntityAlias, entity: Entity, mounts: Mounts): Shown => ({
-  ...aliasData(alias, entity, mounts),
-  namespace_id: entity.namespaceId,
+/** Returns the data of a response that contains one alias without its entity or group. */
+export const singleAliasData = (alias: EntityAlias, owner: IdentityRecord, mounts: Mounts): Shown => ({
+  ...aliasData(alias, owner, mounts),
+  namespace_id: owner.namespaceId,
 })
 
-export const entityData = (entity: Entity, mounts: Mounts): Shown => ({
-  aliases: entity.aliases.map((alias) => aliasData(alias, entity, mounts)),
-  creation_time: formatNanoTime(entity.createdAtMs),
-  direct_group_ids: [],
-  disabled: entity.isDisabled,
-  group_ids: [],
-  id: entity.id,
-  inherited_group_ids: [],
-  last_update_time: formatNanoTime(entity.updatedAtMs),
-  merged_entity_ids: null,
-  metadata: textsOrNull(entity.metadata),
-  mfa_secrets: {},
-  name: entity.name,
-  namespace_id: entity.namespaceId,
-  policies: entity.policies,
+const recordData = (record: IdentityRecord): Shown => ({
+  creation_time: formatNanoTime(record.createdAtMs),
+  id: record.id,
+  last_update_time: formatNanoTime(record.updatedAtMs),
+  metadata: textsOrNull(record.metadata),
+  name: record.name,
+  namespace_id: record.namespaceId,
+  policies: record.policies,
 })
 
-/** Returns an entity as an element of a list. A list by ID shows the entity's name, and a list by name shows its ID. */
-export const listedEntity = (entity: Entity, by: 'id' | 'name', mounts: Mounts): Shown => ({
-  ...(by === 'id' ? { name: entity.name } : { id: entity.id }),
-  aliases: entity.aliases.map((alias) => ({ id: alias.id, ...mountData(alias, mounts), name: alias.name })),
+const idsOf = (records: readonly IdentityRecord[]): string[] => records.map(({ id }) => id)
+
+export const entityData = (entity: Entity, directory: IdentityDirectory): Shown => {
+  const { direct, inherited } = directory.membershipOf(entity.id)
+  return {
+    ...recordData(entity),
+    aliases: entity.aliases.map((alias) => aliasData(alias, entity, directory)),
+    direct_group_ids: idsOf(direct),
+    disabled: entity.isDisabled,
+    group_ids: idsOf([...direct, ...inherited]),
+    inherited_group_ids: idsOf(inherited),
+    merged_entity_ids: null,
+    mfa_secrets: {},
+  }
+}
+
+/** Lists of groups without elements are null, except the list of entities. */
+export const groupData = (group: Group, directory: IdentityDirectory): Shown => {
+  const [alias] = group.aliases
+  const parents = idsOf(directory.membershipOf(group.id).direct)
+  return {
+    ...recordData(group),
+    alias: alias ? aliasData(alias, group, directory) : {},
+    member_entity_ids: group.memberEntityIds,
+    member_group_ids: group.memberGroupIds.length > 0 ? group.memberGroupIds : null,
+    modify_index: group.modifyIndex,
+    parent_group_ids: parents.length > 0 ? parents : null,
+    type: group.type,
+  }
+}
+
+const namedAlias = (alias: EntityAlias, mounts: Mounts): Shown => ({
+  id: alias.id,
+  ...mountData(alias, mounts),
+  name: alias.name,
 })
 
-export const listedAlias = (alias: EntityAlias, entity: Entity, mounts: Mounts): Shown => ({
-  canonical_id: entity.id,
+/** Returns an entity as an element of a list, without its ID and its name. */
+export const listedEntity = (entity: Entity, mounts: Mounts): Shown => ({
+  aliases: entity.aliases.map((alias) => namedAlias(alias, mounts)),
+})
+
+/** Returns a group as an element of a list, without its ID and its name. */
+export const listedGroup = (group: Group, directory: IdentityDirectory): Shown => {
+  const [alias] = group.aliases
+  return {
+    ...(alias && { alias: namedAlias(alias, directory) }),
+    num_member_entities: group.memberEntityIds.length,
+    num_parent_groups: directory.membershipOf(group.id).direct.length,
+  }
+}
+
+export const listedAlias = (alias: EntityAlias, owner: IdentityRecord, mounts: Mounts): Shown => ({
+  canonical_id: owner.id,
   custom_metadata: textsOrNull(alias.customMetadata),
   local: false,
   ...mountData(alias, mounts),
@@ -101,4 +145,13 @@ export const cleanName = (name: string): string | undefined => {
     throw invalid(`name is longer than ${LIMITS.aliasNameBytesMax} bytes`)
   }
   return name || undefined
+}
+
+/** Returns the IDs without duplicates and empty elements, in their order. */
+export const cleanIds = (ids: readonly string[]): string[] => [...new Set(ids)].filter((id) => id !== '')
+
+/** Throws LogicalError 400 for an unknown type. */
+export const parseGroupType = (type: string): GroupType => {
+  if (type !== 'internal' && type !== 'external') throw invalid(`invalid group type ${JSON.stringify(type)}`)
+  return type
 }

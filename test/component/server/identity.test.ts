@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
 import { type DevServer, startDevServer } from '../../support/memory-server.js'
 
-/** Entities: their effect on the permissions of tokens. */
+/** Entities and groups: their effect on the permissions of tokens. */
 
 type Fields = Record<string, unknown>
 interface Auth {
@@ -132,21 +132,90 @@ it('an entity lookup answers 200 with the entity, or 204 if there is none, for P
   }
 })
 
-it.each([
-  'identity/group',
-  'identity/lookup/group',
-  'identity/oidc/config',
-  'identity/entity/merge',
-  'identity/mfa/method',
-])('%s is an unsupported path', async (at) => {
-  const { status, json } = await root.send('POST', at, { body: {} })
-  expect([status, json]).toEqual([404, { errors: ['1 error occurred:\n\t* unsupported path\n\n'] }])
+it.each(['identity/oidc/config', 'identity/entity/merge', 'identity/mfa/method'])(
+  '%s is an unsupported path',
+  async (at) => {
+    const { status, json } = await root.send('POST', at, { body: {} })
+    expect([status, json]).toEqual([404, { errors: ['1 error occurred:\n\t* unsupported path\n\n'] }])
+  },
+)
+
+it('the policies of groups and of the groups that contain them apply to existing tokens of all members', async () => {
+  const [first, second] = [await login('gil'), await login('gus', { token_type: 'batch' })]
+  const member_entity_ids = [first.entity_id, second.entity_id]
+  const { id: inner } = await data(root.write('identity/group', { name: 'inner', member_entity_ids }))
+  const body = { policies: ['reader'], member_group_ids: [inner] }
+  const { id: outer } = await data(root.write('identity/group', { name: 'outer', ...body }))
+  const { entity_id } = first
+  const both = () => Promise.all([first, second].map(({ client_token }) => reading(client_token)))
+  expect(await both()).toEqual([200, 200])
+  expect(await data(root.read(`identity/entity/id/${entity_id}`))).toMatchObject({
+    direct_group_ids: [inner],
+    group_ids: [inner, outer],
+    inherited_group_ids: [outer],
+  })
+  const after = await login('gil')
+  expect(after).toMatchObject({ policies: ['default', 'reader'], identity_policies: ['reader'], entity_id })
+  const lookup = await data(root.write('auth/token/lookup', { token: first.client_token }))
+  expect(lookup).toMatchObject({ policies: ['default'], identity_policies: ['reader'] })
+  const seen = root.write('sys/capabilities', { token: first.client_token, paths: ['secret/data/a'] })
+  expect(await data(seen)).toMatchObject({ 'secret/data/a': ['read'] })
+
+  await root.write('identity/group/name/inner', { member_entity_ids: [second.entity_id] })
+  expect(await both()).toEqual([403, 200])
+  await root.write('identity/group/name/outer', { policies: [] })
+  expect(await both()).toEqual([403, 403])
+  await root.write('identity/group/name/outer', { policies: ['reader'] })
+  expect(await both()).toEqual([403, 200])
+  await root.delete('identity/group/name/inner')
+  expect(await both()).toEqual([403, 403])
+  expect(await data(root.read('identity/group/name/outer'))).toMatchObject({ member_group_ids: null })
 })
 
-it('deleting a namespace deletes its entities', async () => {
+it('a policy template uses the groups of the entity, including inherited ones, until the entity leaves them', async () => {
+  const policy = `path "secret/data/{{identity.groups.names.writers.id}}" { capabilities = ["create", "update"] }
+    path "secret/data/{{identity.groups.names.editors.metadata.desk}}" { capabilities = ["create", "update"] }`
+  await root.write('sys/policies/acl/by-group', { policy })
+  const { client_token: token, entity_id } = await login('tom', { token_policies: ['by-group'] })
+  const { id } = await data(root.write('identity/group', { name: 'writers', member_entity_ids: entity_id }))
+  await root.write('identity/group', { name: 'editors', metadata: { desk: 'seven' }, member_group_ids: id })
+  const writing = async (name: unknown) =>
+    (await root.send('POST', `secret/data/${String(name)}`, { token, body: { data: {} } })).status
+  expect([await writing(id), await writing('seven'), await writing('eight')]).toEqual([200, 200, 403])
+  await root.write('identity/group/name/editors', { metadata: { desk: 'eight' } })
+  expect([await writing('seven'), await writing('eight')]).toEqual([403, 200])
+  await root.write('identity/group/name/writers', { member_entity_ids: [] })
+  expect([await writing(id), await writing('eight')]).toEqual([403, 403])
+})
+
+it('the server responds to group requests with 200, 204, 400, 403 and 404, and warns about unknown fields', async () => {
+  const made = await root.send('POST', 'identity/group', { body: { name: 'codes', color: 'red' } })
+  const { id } = (made.json?.data ?? {}) as Fields
+  expect([made.status, JSON.stringify(made.json?.warnings)]).toEqual([200, expect.stringContaining('color')])
+  const status = async (method: string, at: string, body?: Fields) =>
+    (await root.send(method, at, body && { body })).status
+  expect(await status('POST', 'identity/group/name/codes', { policies: 'a' })).toBe(204)
+  expect(await status('GET', `identity/group/id/${String(id)}`)).toBe(200)
+  expect(await status('LIST', 'identity/group/id')).toBe(200)
+  expect(await status('GET', 'identity/group/name/none')).toBe(404)
+  expect(await status('GET', 'identity/group-alias/id/none')).toBe(404)
+  expect(await status('POST', 'identity/lookup/group', { name: 'none' })).toBe(204)
+  expect(await status('POST', `identity/group/id/${String(id)}`, { member_group_ids: id })).toBe(400)
+  expect(await status('POST', 'identity/group', { metadata: 7 })).toBe(400)
+  const alias = await root.send('POST', 'identity/group-alias', { body: { name: 'a', mount_accessor: accessor } })
+  expect([alias.status, (await root.send('LIST', 'identity/group-alias/id')).status]).toEqual([200, 200])
+  const { client_token: token } = await login('pat')
+  expect((await root.send('GET', 'identity/group/name/codes', { token })).status).toBe(403)
+  expect(await status('DELETE', `identity/group/id/${String(id)}`)).toBe(204)
+  expect(await status('DELETE', `identity/group/id/${String(id)}`)).toBe(204)
+})
+
+it('deleting a namespace deletes its entities and groups', async () => {
   await root.write('sys/namespaces/team')
   const inside = root.with({ namespace: 'team' })
   const { id } = await data(inside.write('identity/entity', { name: 'joe' }))
+  await inside.write('identity/group', { name: 'devs', member_entity_ids: id })
+  expect((await root.send('GET', 'identity/group/name/devs')).status).toBe(404)
   expect((await root.send('GET', `identity/entity/id/${id}`)).status).toBe(404)
   const count = async () =>
     ((await data(root.read('sys/internal/counters/entities'))).counters as { entities: { total: number } }).entities
@@ -154,6 +223,8 @@ it('deleting a namespace deletes its entities', async () => {
   const before = await count()
   await root.delete('sys/namespaces/team')
   expect(await count()).toBe(before - 1)
+  await root.write('sys/namespaces/team')
+  expect((await inside.send('LIST', 'identity/group/id')).status).toBe(404)
   inside.close()
 })
 

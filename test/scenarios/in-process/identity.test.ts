@@ -101,3 +101,55 @@ it('every cluster rejects the tokens of a deleted entity, but not those of an en
   await until(async () => (await self(B, here.client_token)) === 200)
   expect(await self(B, gone.client_token)).toBe(403)
 })
+
+it('groups written through a performance secondary add policies on every cluster, also after a failover', async () => {
+  await using lab = await startLab('pr-dr')
+  const { A, B, C } = lab
+  await A.client.write('sys/auth/userpass', { type: 'userpass' })
+  await A.client.write('auth/userpass/users/joe', { password: 'correct' })
+  await A.client.write('sys/mounts/kv', { type: 'kv' })
+  await A.client.write('sys/policies/acl/reader', { policy: 'path "kv/*" { capabilities = ["read"] }' })
+  await A.client.write('kv/a', { k: 'v' })
+  const { accessor } = (await A.client.read('sys/auth/userpass')).data as Fields
+  await lab.converged()
+  await C.takeRoot()
+  const login = async (at: typeof A) =>
+    (await at.anonymous.write('auth/userpass/login/joe', { password: 'correct' })).auth as {
+      readonly client_token: string
+      readonly entity_id: string
+    }
+  const reading = async (at: typeof A, token: string) => (await at.client.send('GET', 'kv/a', { token })).status
+
+  const [here, there] = [await login(A), await login(C)]
+  expect(here.entity_id).toBe(there.entity_id)
+  const body = { name: 'inner', member_entity_ids: [here.entity_id] }
+  const { id: inner } = (await C.client.write('identity/group', body)).data as Fields
+  await C.client.write('identity/group/name/outer', { policies: ['reader'], member_group_ids: [inner] })
+  const external = (await C.client.write('identity/group', { name: 'external', type: 'external' })).data as Fields
+  const alias = { name: 'devs', mount_accessor: accessor, canonical_id: external.id }
+  await C.client.write('identity/group-alias', alias)
+  expect((await A.client.read('identity/group/name/inner')).data).toMatchObject({ id: inner })
+  expect(await reading(A, here.client_token)).toBe(200)
+  await lab.converged()
+  expect(await reading(C, there.client_token)).toBe(200)
+  const look = { alias_name: 'devs', alias_mount_accessor: accessor }
+  expect((await C.client.write('identity/lookup/group', look)).data).toMatchObject({ id: external.id })
+  expect((await C.client.read(`identity/entity/id/${here.entity_id}`)).data).toMatchObject({
+    direct_group_ids: [inner],
+  })
+  const cycle = await C.client.send('POST', `identity/group/id/${String(inner)}`, { body: { member_group_ids: inner } })
+  expect(cycle.status).toBe(400)
+  const refused = await B.anonymous.send('PUT', 'identity/group', { body: {} })
+  expect([refused.status, refused.json]).toEqual([400, { errors: ['path disabled in replication DR secondary mode'] }])
+
+  await A.client.write('identity/group/name/inner', { member_entity_ids: [] })
+  await until(async () => (await reading(C, there.client_token)) === 403)
+  await C.client.write('identity/group/name/inner', { member_entity_ids: [here.entity_id] })
+  await lab.converged()
+  const dr_operation_token = await operationToken(B)
+  await B.anonymous.write('sys/replication/dr/secondary/promote', { dr_operation_token })
+  await until(async () => (await reading(B, here.client_token)) === 200)
+  expect(await reading(C, there.client_token)).toBe(200)
+  const after = (await B.client.send('GET', 'auth/token/lookup-self', { token: here.client_token })).json?.data
+  expect(after).toMatchObject({ identity_policies: ['reader'] })
+})

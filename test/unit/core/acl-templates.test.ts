@@ -12,7 +12,12 @@ const RULES = `
   path "d/{{identity.entity.aliases.auth_approle_1.custom_metadata.desk}}" { capabilities = ["read"] }
   path "a/{{identity.entity.aliases.auth_approle_1.metadata.role}}/+" { capabilities = ["list"] }
   path "a/{{identity.entity.aliases.unknown.name}}*" { capabilities = ["update"] }
-  path "g/{{identity.groups.ids.1.name}}*" { capabilities = ["read"] }
+  path "g/{{identity.groups.ids.g-1.name}}/*" { capabilities = ["read"] }
+  path "i/{{identity.groups.names.a.b.id}}" { capabilities = ["read"] }
+  path "gm/{{identity.groups.ids.g-1.metadata.team}}" { capabilities = ["read"] }
+  path "nm/{{identity.groups.names.a.b.metadata.team}}" { capabilities = ["read"] }
+  path "g/{{identity.groups.ids.g-2.name}}*" { capabilities = ["update"] }
+  path "g/{{identity.groups.names.a.id}}*" { capabilities = ["update"] }
   path "plain" { capabilities = ["read"] }
 `
 const ENTITY: EntityView = {
@@ -22,6 +27,7 @@ const ENTITY: EntityView = {
   aliases: [
     { mountAccessor: 'auth_approle_1', name: 'role-1', metadata: { role: 'web' }, customMetadata: { desk: '7' } },
   ],
+  groups: [{ id: 'g-1', name: 'a.b', metadata: { team: 'blue' } }],
 }
 
 describe('templates', () => {
@@ -38,7 +44,12 @@ describe('templates', () => {
     { may: 'list', path: 'a/web/one', is: true },
     { may: 'list', path: 'a/web/one/two', is: false },
     { may: 'update', path: 'a/x', is: false },
-    { may: 'read', path: 'g/x', is: false },
+    { may: 'read', path: 'g/a.b/x', is: true },
+    { may: 'read', path: 'g/other/x', is: false },
+    { may: 'read', path: 'i/g-1', is: true },
+    { may: 'read', path: 'gm/blue', is: true },
+    { may: 'read', path: 'nm/blue', is: true },
+    { may: 'update', path: 'g/x', is: false },
     { may: 'read', path: 'plain', is: true },
   ])
 })

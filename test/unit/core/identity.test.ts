@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../support/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
+import { ENTITIES } from '../../../src/core/identity/identity-record.js'
 import { IdentityStore } from '../../../src/core/identity/identity.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { refusal } from '../../support/backend-harness.js'
@@ -89,10 +90,10 @@ it('an entity in the earliest format is readable, and found by name after its ne
   })
   const read = identity.findByAlias(ALIAS)
   expect(read).toMatchObject({ id: 'e-1', policies: null, isDisabled: false, aliases: [{ customMetadata: {} }] })
-  expect(identity.findByName('root', 'entity_1')).toBeUndefined()
+  expect(ENTITIES.findByName(storage, 'root', 'entity_1')).toBeUndefined()
   await identity.findOrCreate({ ...ALIAS, metadata: { role_name: 'b' } })
-  expect(identity.findByName('root', 'entity_1')?.id).toBe('e-1')
-  expect(identity.findByAliasId(read?.aliases[0]?.id ?? '')?.id).toBe('e-1')
+  expect(ENTITIES.findByName(storage, 'root', 'entity_1')?.id).toBe('e-1')
+  expect(ENTITIES.findByAliasId(storage, 'root', read?.aliases[0]?.id ?? '')?.id).toBe('e-1')
   expect(id).not.toBe('e-1')
   await identity.removeNamespace('root')
   expect((await storage.keys('')).filter((key) => key.includes('e-1') || key === aliasKey)).toEqual([])

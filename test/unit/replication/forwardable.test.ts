@@ -14,6 +14,7 @@ const ANSWERED_HERE: ReadonlySet<string> = new Set([
   'approle role/:role_name/secret-id-accessor/lookup/? update',
   'userpass login/:username update',
   'identity lookup/entity update',
+  'identity lookup/group update',
   'transit decrypt/:name update',
   'transit rewrap/:name update',
   'transit datakey/:plaintext/:name update',

@@ -1,38 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { AliasMount } from '../../../src/core/identity/identity-directory.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import type { NamespaceRef, Operation } from '../../../src/logical/request.js'
 import { dataOf, refusal } from '../../support/backend-harness.js'
-import { makeIdentity } from '../../support/identity-mount.js'
-
-const MOUNTS: Record<string, AliasMount> = {
-  auth_approle_1: { type: 'approle', path: 'auth/approle/', namespaceId: 'root', isLocal: false },
-  auth_userpass_1: { type: 'userpass', path: 'auth/userpass/', namespaceId: 'root', isLocal: false },
-  auth_local_1: { type: 'approle', path: 'auth/local/', namespaceId: 'root', isLocal: true },
-  auth_team_1: { type: 'approle', path: 'auth/approle/', namespaceId: 'team1', isLocal: false },
-}
-const TEAM: NamespaceRef = { id: 'team1', path: 'team/' }
+import { identityCalls, makeIdentity, MOUNTS, TEAM } from '../../support/identity-mount.js'
 
 let identity: ReturnType<typeof makeIdentity>
 beforeEach(() => {
   identity = makeIdentity(MOUNTS)
 })
 
-type Shown = Record<string, unknown>
-const call = (operation: Operation, path: string, body: JsonObject = {}, namespace?: NamespaceRef) =>
-  identity.harness.call(operation, path, body, namespace && { namespace })
-const write = async (path: string, body: JsonObject = {}, namespace?: NamespaceRef): Promise<Shown | undefined> => {
-  const response = await call('update', path, body, namespace)
-  return response && (dataOf(response) as Shown)
-}
-const read = async (path: string, namespace?: NamespaceRef) => {
-  const response = await call('read', path, {}, namespace)
-  return response && (dataOf(response) as Shown)
-}
+const { call, write, read, refused } = identityCalls(() => identity)
 const make = async (body: JsonObject = {}, namespace?: NamespaceRef): Promise<string> =>
   String((await write('entity', body, namespace))?.id)
-const refused = async (path: string, body: JsonObject, namespace?: NamespaceRef) =>
-  (await refusal(write(path, body, namespace)))[1]
 const alias = (body: JsonObject) => write('entity-alias', { name: 'joe', mount_accessor: 'auth_userpass_1', ...body })
 const login = (name: string, mountAccessor = 'auth_approle_1', namespaceId = 'root') =>
   identity.store.findOrCreate({ name, mountAccessor, metadata: { role_name: 'web' }, namespaceId })

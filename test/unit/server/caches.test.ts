@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { createSystemRandom } from '../../../src/base/random.js'
 import { dataPrefix, entryKey, type MountEntry, type MountKind } from '../../../src/core/mounts/mount-entry.js'
-import { IDENTITY_KEYS } from '../../../src/core/identity/identity-record.js'
+import { GROUPS, MEMBER_KEYS, replaceGroup } from '../../../src/core/identity/group-record.js'
+import { ENTITIES } from '../../../src/core/identity/identity-record.js'
 import { decodeToken, encodeToken } from '../../../src/core/tokens/token-codec.js'
 import { TOKEN_KEYS } from '../../../src/core/tokens/token-record.js'
 import { dispatch } from '../../../src/logical/dispatch.js'
@@ -336,16 +337,36 @@ const identityProbes = async (): Promise<Probe[]> => {
   const others = await Promise.all(
     TURNS.map((turn) => identity.findOrCreate({ ...alias, name: `other-${turn}`, metadata: {} })),
   )
+  const member = await identity.findOrCreate({ ...alias, name: 'member', metadata: {} })
+  const makeGroup = (name: string, memberEntityIds: readonly string[] = []) =>
+    identity.write((tx) => {
+      const made = identity.newRecords.group(tx, { type: 'internal', namespaceId: 'root', name })
+      const group = { ...made, policies: [name], memberEntityIds }
+      replaceGroup(tx, undefined, group)
+      return group
+    })
+  const groups = await Promise.all(TURNS.map((turn) => makeGroup(`group-${turn}`)))
+  const changed = await makeGroup('changed', [member.id])
   return [
     {
-      key: KEYS.identity + IDENTITY_KEYS.entity(entity.id),
+      key: KEYS.identity + ENTITIES.key(entity.id),
       next: (turn) => ({ value: json({ ...entity, metadata: { turn: `${turn}` } }), shows: { turn: `${turn}` } }),
       read: () => core().identity.findEntity(entity.id)?.metadata,
     },
     {
-      key: KEYS.identity + IDENTITY_KEYS.alias(alias),
+      key: KEYS.identity + ENTITIES.aliasKey(alias),
       next: (turn) => ({ value: json(others[turn - 1]?.id), shows: others[turn - 1]?.id }),
       read: () => core().identity.findByAlias(alias)?.id,
+    },
+    {
+      key: KEYS.identity + MEMBER_KEYS.member(entity.id),
+      next: (turn) => ({ value: json([groups[turn - 1]?.id]), shows: groups[turn - 1]?.policies }),
+      read: () => core().identity.policiesOf({ entityId: entity.id, namespace: ROOT_NAMESPACE }),
+    },
+    {
+      key: KEYS.identity + GROUPS.key(changed.id),
+      next: (turn) => ({ value: json({ ...changed, policies: [`changed-${turn}`] }), shows: [`changed-${turn}`] }),
+      read: () => core().identity.policiesOf({ entityId: member.id, namespace: ROOT_NAMESPACE }),
     },
   ]
 }

@@ -93,7 +93,8 @@ const fillServer = async (client: ApiClient): Promise<void> => {
   await client.write('auth/people/login/joe', { password: 'p' })
   await client.write('auth/token/roles/r')
   await client.write('auth/token/create/r', { ttl: '1h' })
-  await client.write('identity/entity', { name: 'e' })
+  const { id } = (await client.write('identity/entity', { name: 'e' })).data as { id: string }
+  await client.write('identity/group', { name: 'g', member_entity_ids: id })
   await client.call('GET', 'kv1/a', { headers: { 'X-Vault-Wrap-TTL': '60', 'X-Vault-Wrap-Format': 'jwt' } })
   await client.write('sys/config/auditing/request-headers/x-own')
   for (const local of [true, false]) {
