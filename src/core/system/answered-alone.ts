@@ -35,13 +35,22 @@ export const SYSTEM_READS: ReadonlySet<string> = new Set([
   'metrics',
 ])
 
+const TOOLS = ['random', 'random/:urlbytes', 'random/:source/:urlbytes', 'hash', 'hash/:urlalgorithm']
+
 /**
  * Operations with a write verb that do not change stored data, by mount type. A performance standby answers them
  * itself. A request with a limited-use token still requires the active node. Logins are not included, since the active
  * node counts failures.
  */
 export const UPDATES_ALONE: Readonly<Record<string, readonly string[]>> = {
-  system: ['capabilities', 'capabilities-self', 'capabilities-accessor', 'wrapping/lookup', 'audit-hash/*name'],
+  system: [
+    'capabilities',
+    'capabilities-self',
+    'capabilities-accessor',
+    'wrapping/lookup',
+    'audit-hash/*name',
+    ...TOOLS.map((pattern) => `tools/${pattern}`),
+  ],
   token: ['create', 'create-orphan', 'create/:role_name', 'lookup', 'lookup-accessor'],
   approle: ['role/:role_name/secret-id/lookup/?', 'role/:role_name/secret-id-accessor/lookup/?'],
   identity: ['lookup/entity', 'lookup/group'],
@@ -50,11 +59,7 @@ export const UPDATES_ALONE: Readonly<Record<string, readonly string[]>> = {
     'decrypt/:name',
     'rewrap/:name',
     'datakey/:plaintext/:name',
-    'random',
-    'random/:urlbytes',
-    'random/:source/:urlbytes',
-    'hash',
-    'hash/:urlalgorithm',
+    ...TOOLS,
     ...['sign', 'verify', 'hmac'].flatMap((verb) => [`${verb}/:name`, `${verb}/:name/:urlalgorithm`]),
   ],
 }

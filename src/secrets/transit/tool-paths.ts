@@ -1,4 +1,4 @@
-/** The paths random and hash, which require no key. */
+/** The paths random and hash, which require no key. They exist in transit and in `sys/tools`. */
 import { type BackendContext, definePaths, type PathSpec } from '../../logical/backend.js'
 import { LIMITS } from '../../base/limits.js'
 import { hashBytes } from '../../crypto/digest.js'
@@ -9,7 +9,7 @@ import { DEFAULT_HASH, findHash } from './signing.js'
 
 const RANDOM_FIELDS = {
   urlbytes: string('Number of bytes, as the last part of the path.'),
-  source: string('Entropy source: platform.', 'platform'),
+  source: string('Entropy source: platform, seal or all. All of them are the platform here.', 'platform'),
   bytes: int('Number of bytes.', 32),
   format: string('Encoding: hex or base64.', 'base64'),
 } as const
@@ -21,20 +21,28 @@ const HASH_FIELDS = {
   format: string('Encoding: hex or base64.', 'hex'),
 } as const
 
-export const toolPaths = ({ random }: Pick<BackendContext, 'random'>): PathSpec[] => [
-  ...definePaths(['random', 'random/:urlbytes', 'random/:source/:urlbytes'], RANDOM_FIELDS, 'Random bytes.', {
-    update: ({ values }) => {
-      const [source, count] = SOURCES.has(values.urlbytes) ? [values.urlbytes, ''] : [values.source, values.urlbytes]
-      if (!SOURCES.has(source)) throw invalid(`unsupported entropy source "${source}"; must be "platform"`)
-      if (source !== 'platform') throw invalid(`entropy source "${source}" is not supported; use "platform"`)
-      const bytes = count === '' ? values.bytes : parseCount(count)
-      if (bytes < 1) throw invalid('"bytes" cannot be less than 1')
-      if (bytes > LIMITS.transitRandomBytesMax)
-        throw invalid(`"bytes" should be less than ${LIMITS.transitRandomBytesMax}`)
-      return { data: { random_bytes: random.bytes(bytes).toString(parseFormat(values.format)) } }
+/** Creates the paths below `prefix`, which is empty or ends with a slash. */
+export const toolPaths = ({ random }: Pick<BackendContext, 'random'>, prefix = ''): PathSpec[] => [
+  ...definePaths(
+    [`${prefix}random`, `${prefix}random/:urlbytes`, `${prefix}random/:source/:urlbytes`],
+    RANDOM_FIELDS,
+    'Random bytes.',
+    {
+      update: ({ values }) => {
+        const [source, count] = SOURCES.has(values.urlbytes) ? [values.urlbytes, ''] : [values.source, values.urlbytes]
+        const bytes = count === '' ? values.bytes : parseCount(count)
+        if (bytes < 1) throw invalid('"bytes" cannot be less than 1')
+        if (bytes > LIMITS.transitRandomBytesMax)
+          throw invalid(`"bytes" should be less than ${LIMITS.transitRandomBytesMax}`)
+        const format = parseFormat(values.format)
+        if (source !== '' && !SOURCES.has(source))
+          throw invalid(`unsupported entropy source "${source}"; must be "platform" or "seal", or "all"`)
+        const data = { random_bytes: random.bytes(bytes).toString(format) }
+        return source === 'seal' ? { data, warnings: [NO_SEAL_ENTROPY] } : { data }
+      },
     },
-  }),
-  ...definePaths(['hash', 'hash/:urlalgorithm'], HASH_FIELDS, 'Compute the hash of an input.', {
+  ),
+  ...definePaths([`${prefix}hash`, `${prefix}hash/:urlalgorithm`], HASH_FIELDS, 'Compute the hash of an input.', {
     update: ({ values }) => {
       const name = values.urlalgorithm || values.algorithm
       const algorithm = findHash(name, 'digest')
@@ -44,6 +52,9 @@ export const toolPaths = ({ random }: Pick<BackendContext, 'random'>): PathSpec[
     },
   }),
 ]
+
+/** The warning of Vault without entropy augmentation. */
+const NO_SEAL_ENTROPY = 'no seal/entropy augmentation available, using platform entropy source'
 
 const SOURCES: ReadonlySet<string> = new Set(['platform', 'seal', 'all'])
 

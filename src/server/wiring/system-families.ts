@@ -25,6 +25,7 @@ import type { PathContext } from '../../replication/roles/context.js'
 import { isOperationAllowed } from '../../replication/paths/guard.js'
 import { replicationPaths } from '../../replication/paths/paths.js'
 import { upgradeToV2 } from '../../secrets/kv/upgrade.js'
+import { toolPaths } from '../../secrets/transit/tool-paths.js'
 import type { CoreServices } from './core-services.js'
 import { readMetrics } from './metric-reading.js'
 import type { OpenClusterOptions } from '../parts/parts.js'
@@ -131,6 +132,7 @@ const serverFamilies = (
     versions: () => [{ version: config.own.reportedVersion, installedAtMs: openedAtMs }],
     sanitizedConfig: () => sanitizeConfig(config),
   }),
+  ...toolPaths({ random }, 'tools/'),
   ...metricsPaths({ read: () => readMetrics(runtime, replication, shell), now: () => clock.now() }),
   ...counterPaths({
     countTokens: () => services.tokens.count(),
