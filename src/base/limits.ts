@@ -138,6 +138,11 @@ export const LIMITS = {
   /** Number of mounts that one filter remembers because they were unmounted or moved while they were filtered. */
   filterMountsKeptMax: 10_000,
   activationTtlSecondsMax: 768 * 3600,
+  /** Length of a generated password. */
+  passwordCharactersMin: 4,
+  passwordCharactersMax: 100,
+  /** Number of random passwords that the server compares with a password policy until one matches. */
+  passwordCandidatesMax: 10_000,
   /** Length of the path of one policy rule. */
   rulePathCharactersMax: 8192,
   /** Metadata of an entity, a group or an alias: the number of keys, and the size of each key and value. */

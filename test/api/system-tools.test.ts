@@ -54,3 +54,54 @@ it('sys/tools/hash computes a hash, and every token may call it', async () => {
   expect(refusalOf(await weak('POST', 'sys/tools/random'))).toEqual([403, [DENIED]])
   expect(refusalOf(await root('POST', 'sys/tools/hash/md5', { input }))).toEqual([400, ['unsupported algorithm md5']])
 })
+
+const POLICY =
+  'length = 20\nrule "charset" { charset = "abcdef" min-chars = 1 }\nrule "charset" { charset = "0123456789" }\n'
+const MISSING = '1 error occurred:\n\t* policy does not exist\n\n'
+
+it('a password policy is written as text or in base64, listed, read and deleted', async () => {
+  const at = 'sys/policies/password/long'
+  expect(refusalOf(await root('LIST', 'sys/policies/password'))).toEqual([404, []])
+  expect((await root('PUT', at, { policy: POLICY })).status).toBe(204)
+  expect(
+    (await root('POST', 'sys/policies/password/b', { policy: Buffer.from(POLICY).toString('base64') })).status,
+  ).toBe(204)
+  expect(dataOf(await root('LIST', 'sys/policies/password'))).toEqual({ keys: ['b', 'long'] })
+  for (const name of ['long', 'b']) {
+    expect(dataOf(await root('GET', `sys/policies/password/${name}`))).toEqual({ policy: POLICY })
+  }
+  expect((await root('DELETE', at)).status).toBe(204)
+  expect(refusalOf(await root('GET', at))).toEqual([404, [MISSING]])
+  expect(refusalOf(await root('GET', `${at}/generate`))).toEqual([404, [MISSING]])
+})
+
+it('generate returns a new password of the policy each time', async () => {
+  await root('PUT', 'sys/policies/password/new', { policy: POLICY })
+  const generate = async () => String(dataOf(await root('GET', 'sys/policies/password/new/generate')).password)
+  const [one, two] = [await generate(), await generate()]
+  expect(one).toMatch(/^(?=.*[a-f])[a-f0-9]{20}$/)
+  expect(two).not.toBe(one)
+})
+
+it('a password policy that no password can match is rejected', async () => {
+  const write = async (body: object) => refusalOf(await root('PUT', 'sys/policies/password/bad', body))
+  const one = (text: string) => [400, [`1 error occurred:\n\t* ${text}\n\n`]]
+  expect(await write({})).toEqual(one('missing policy'))
+  expect(await write({ policy: 'length = 3 rule "charset" { charset = "ab" }' })).toEqual(
+    one('passwords must be between 4 and 100 characters'),
+  )
+  const rare = 'length = 50 rule "charset" { charset = "a" min-chars = 50 } rule "charset" { charset = "bcdefgh" }'
+  expect(await write({ policy: rare })).toEqual(
+    one('unable to generate password from provided policy in 10000 attempts: are the rules impossible?'),
+  )
+  expect((await root('GET', 'sys/policies/password/bad')).status).toBe(404)
+})
+
+it('each namespace has its own password policies, which are deleted with it', async () => {
+  await root('POST', 'sys/namespaces/team')
+  const team = as(server.address, server.rootToken, { 'X-Vault-Namespace': 'team' })
+  expect((await team('PUT', 'sys/policies/password/own', { policy: POLICY })).status).toBe(204)
+  expect((await root('GET', 'sys/policies/password/own')).status).toBe(404)
+  expect(dataOf(await team('GET', 'sys/policies/password/own/generate')).password).toHaveLength(20)
+  await root('DELETE', 'sys/namespaces/team')
+})

@@ -27,7 +27,7 @@ export const policyPaths = ({ policies }: { readonly policies: PolicyStore }): P
     if (text === '') throw invalid("'policy' parameter not supplied or empty")
     const lower = name.toLowerCase()
     if (lower !== name) warnings.push(`policy name was converted to ${lower}`)
-    warnings.push(...(await policies.put(call.request.namespace.id, lower, decodeText(text))))
+    warnings.push(...(await policies.put(call.request.namespace.id, lower, decodePolicyText(text))))
     return warnings.length > 0 ? { warnings } : undefined
   }
   const remove = async ({ request, values }: Call<typeof NAME>): Promise<undefined> => {
@@ -57,4 +57,4 @@ export const policyPaths = ({ policies }: { readonly policies: PolicyStore }): P
 }
 
 /** Decodes a policy text if all of it is base64. A plain policy is never valid base64. */
-const decodeText = (text: string): string => decodeBase64(text)?.toString('utf8') || text
+export const decodePolicyText = (text: string): string => decodeBase64(text)?.toString('utf8') || text

@@ -18,6 +18,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'remount/status/:migration_id': ['read'],
     'policy/*name': ['update', 'delete'],
     'policies/acl/*name': ['update', 'delete'],
+    'policies/password/*name': ['update', 'delete'],
     'namespaces/*path': ['update', 'patch', 'delete'],
     // Creates the entity of a login on a secondary. Clients cannot send this request.
     'internal/replicated-entity': ['update'],

@@ -1,5 +1,6 @@
 import { aclPath } from '../../core/acl/acl.js'
 import { routePath } from '../../core/mounts/mount-entry.js'
+import { PasswordPolicies } from '../../core/passwords/password-policies.js'
 import { auditPaths } from '../../core/system/audit-paths.js'
 import { createSystemBackend } from '../../core/system/backend.js'
 import { capabilityPaths, type TokenAcl } from '../../core/system/capability-paths.js'
@@ -10,6 +11,7 @@ import { lockedUsersPaths } from '../../core/system/locked-users-paths.js'
 import { mountPaths } from '../../core/system/mount-paths.js'
 import { namespacePaths } from '../../core/system/namespace-paths.js'
 import { licenseBody, nodePaths } from '../../core/system/node-paths.js'
+import { passwordPolicyPaths } from '../../core/system/password-policy-paths.js'
 import { policyPaths } from '../../core/system/policy-paths.js'
 import { raftPaths } from '../../core/system/raft-paths.js'
 import { remountPaths } from '../../core/system/remount-paths.js'
@@ -91,17 +93,21 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
         }
         await policies.removeAll(namespace.id)
         await identity.removeNamespace(namespace.id)
-        await cleanup.deleteBelow(`${KEYS.tokenRoles}${namespace.id}/`)
+        for (const family of [KEYS.tokenRoles, KEYS.passwordPolicies])
+          await cleanup.deleteBelow(`${family}${namespace.id}/`)
       },
     }),
   ]
 }
 
 /** Returns the paths of access control: policies, token capabilities, leases, wrapping and audit. */
-const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
+const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): PathSpec[] => {
   const { policies, tokens, wrapping, audit, router } = services
   return [
     ...policyPaths({ policies }),
+    ...passwordPolicyPaths({
+      passwords: new PasswordPolicies({ storage: runtime.barrier.view(KEYS.passwordPolicies), random }),
+    }),
     ...capabilityPaths({
       aclForToken: (presented) => aclOfToken(services, tokens.find(presented)),
       aclForAccessor: (accessor) => aclOfToken(services, tokens.findByAccessor(accessor)),

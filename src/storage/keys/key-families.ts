@@ -27,6 +27,7 @@ export type Owner =
   | 'backends'
   | 'audit'
   | 'policies'
+  | 'password-policies'
   | 'identity'
   | 'tokens'
   | 'token-roles'
@@ -78,6 +79,13 @@ const TABLE = {
   localAudit: ['core/local-audit/', 'local', 'encrypted', 'audit', 'audit devices that are local'],
   auditedHeaders: ['core/audited-headers', 'replicated', 'encrypted', 'audit', 'request headers that devices log'],
   policies: ['sys/policy/', 'replicated', 'encrypted', 'policies', 'ACL policies, below the id of the namespace'],
+  passwordPolicies: [
+    'sys/password-policy/',
+    'replicated',
+    'encrypted',
+    'password-policies',
+    'below the id of the namespace',
+  ],
   identity: ['sys/identity/', 'replicated', 'encrypted', 'identity', 'entities, groups and aliases'],
   tokens: ['sys/token/', 'local', 'encrypted', 'tokens', 'by id, by accessor, by parent'],
   leases: ['sys/expire/', 'local', 'plain', 'tokens', 'lease and expiration index of tokens (keys only)'],

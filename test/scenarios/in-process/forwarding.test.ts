@@ -48,6 +48,11 @@ const createWrites = (ids: Map<string, string>): readonly (readonly [string, Wri
       write('PUT', 'sys/policies/acl/q', { policy: 'path "a" { capabilities = ["read"] }' }),
     ],
     ['system policies/acl/*name delete', write('DELETE', 'sys/policies/acl/q')],
+    [
+      'system policies/password/*name update',
+      write('PUT', 'sys/policies/password/p', { policy: 'length = 8 rule "charset" { charset = "ab" }' }),
+    ],
+    ['system policies/password/*name delete', write('DELETE', 'sys/policies/password/p')],
     ['system namespaces/*path update', write('POST', 'sys/namespaces/ns1', {})],
     ['system namespaces/*path patch', write('PATCH', 'sys/namespaces/ns1', { custom_metadata: { a: 'b' } })],
     ['', write('POST', 'sys/mounts/inner', { type: 'kv' }, { namespace: 'ns1' })],

@@ -438,6 +438,7 @@ const makeProbes = async (): Promise<
         },
       },
     ],
+    passwordPolicies: READ_ANEW,
     identity: await identityProbes(),
     tokens: await tokenProbes(),
     leases: READ_ANEW,
