@@ -138,6 +138,10 @@ export const LIMITS = {
   /** Number of mounts that one filter remembers because they were unmounted or moved while they were filtered. */
   filterMountsKeptMax: 10_000,
   activationTtlSecondsMax: 768 * 3600,
+  /** Number of quotas of one type. */
+  quotasMax: 10_000,
+  /** Number of clients whose requests a quota counts. Beyond it, the quota forgets clients that were inactive. */
+  quotaClientsMax: 10_000,
   /** Length of a generated password. */
   passwordCharactersMin: 4,
   passwordCharactersMax: 100,

@@ -141,6 +141,11 @@ export interface Backend {
   readonly fallback?: (request: Request, path: string) => Response | undefined
   readonly lockedUsers?: LockedUsers
   /**
+   * Returns the role of a login request, for quotas; undefined for other requests and for unknown roles. Absent if the
+   * backend has no roles.
+   */
+  findRole?(request: Request, path: string): string | undefined
+  /**
    * Returns the TTLs that the issuer of a token currently grants. Rejects with LogicalError if the token may not be
    * renewed.
    */

@@ -10,6 +10,11 @@ const JSON_TYPE = 'application/json'
 /** Returns whether a response has an envelope, which can contain warnings, instead of bare JSON or a raw body. */
 export const hasBody = (response: Response): boolean => !response.bare && !response.raw && hasContent(response)
 
+/** Returns whether a response can be wrapped. Raw texts are wrapped unchanged. Streams cannot be wrapped. */
+export const canBeWrapped = (response: Response): boolean =>
+  hasBody(response) ||
+  (typeof response.raw?.body === 'string' && response.raw.body !== '' && (response.status ?? 200) < 400)
+
 /** Returns true for the response to a list that has no keys and no other content. */
 export const answersEmptyList = ({ data, warnings, raw, wrapInfo }: Response): boolean => {
   if (raw || wrapInfo || data instanceof RawJson) return false

@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'body-too-large' // 413
   | 'media-type' // 415
   | 'expectation' // 417
+  | 'too-many-requests' // 429
   | 'headers-too-large' // 431
   | 'request-timeout' // 408
   | 'sealed' // 503

@@ -78,7 +78,7 @@ class Refusal {
 }
 
 const DOCUMENTS: ReadonlySet<FieldKind> = new Set(['map', 'any'])
-const SCALARS: ReadonlySet<FieldKind> = new Set(['bool', 'int', 'duration'])
+const SCALARS: ReadonlySet<FieldKind> = new Set(['bool', 'int', 'float', 'duration'])
 
 /** Rejects values that are longer than any valid value, because later processing may take quadratic time. */
 const findExcess = (kind: FieldKind, raw: JsonValue): Refusal | undefined => {
@@ -148,6 +148,16 @@ const toInteger = (raw: JsonValue): number | Refusal => {
   if (text === undefined) return expected('int', raw)
   if (text === '') return 0
   return parseInteger(text) ?? new Refusal("cannot parse '' as int: invalid syntax")
+}
+
+const FLOAT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+
+const toFloat = (raw: JsonValue): number | Refusal => {
+  const text = scalarText(raw)
+  if (text === undefined) return expected('float64', raw)
+  if (text === '') return 0
+  const value = FLOAT.test(text) ? Number(text) : Number.NaN
+  return Number.isFinite(value) ? value : new Refusal("cannot parse '' as float: invalid syntax")
 }
 
 /** The maximum duration in milliseconds: 2^63 nanoseconds, as in Go. */
@@ -221,6 +231,7 @@ const COERCERS: Record<FieldKind, (raw: JsonValue) => unknown> = {
     return parseBool(text) ?? new Refusal("cannot parse '' as bool: invalid syntax")
   },
   int: toInteger,
+  float: toFloat,
   duration: toSeconds,
   'comma-list': toList((text) => text.split(',', LIMITS.listElementsMax + 1)),
   'string-list': toList((text) => [text]),

@@ -4,7 +4,17 @@ import type { JsonValue } from './json.js'
  * The kind of a field. A field table has one row per parameter, which determines parsing, validation, documentation and
  * OpenAPI. Clients depend on Vault's weak decoding: "10" for 10, "5m" for 300, "a,b" for a list.
  */
-export type FieldKind = 'string' | 'bool' | 'int' | 'duration' | 'comma-list' | 'string-list' | 'map' | 'pairs' | 'any'
+export type FieldKind =
+  | 'string'
+  | 'bool'
+  | 'int'
+  | 'float'
+  | 'duration'
+  | 'comma-list'
+  | 'string-list'
+  | 'map'
+  | 'pairs'
+  | 'any'
 
 export interface Field<T> {
   readonly kind: FieldKind
@@ -42,6 +52,8 @@ const composite =
 export const string = scalar<string>('string', '')
 export const bool = scalar<boolean>('bool', false)
 export const int = scalar<number>('int', 0)
+/** Defines a number, which may be fractional: `0.5`, `"0.5"`. */
+export const float = scalar<number>('float', 0)
 /**
  * Defines a duration in seconds, which is not negative and may be fractional: `90`, `"90"`, `"1h30m"`, `"2d"`,
  * `"500ms"`.

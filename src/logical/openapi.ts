@@ -121,6 +121,7 @@ const SCHEMAS: Record<FieldKind, { readonly [key: string]: JsonValue }> = {
   string: { type: 'string' },
   bool: { type: 'boolean' },
   int: { type: 'integer' },
+  float: { type: 'number', format: 'float' },
   duration: { type: 'integer', format: 'seconds' },
   'comma-list': { type: 'array', items: { type: 'string' } },
   'string-list': { type: 'array', items: { type: 'string' } },

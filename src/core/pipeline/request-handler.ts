@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { dispatch, findPath } from '../../logical/dispatch.js'
-import { hasBody } from '../../logical/envelope.js'
+import { canBeWrapped } from '../../logical/envelope.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
 import { NO_RULES } from '../../logical/path-rules.js'
@@ -16,6 +16,7 @@ import { LOGINS, type Meter } from '../status/metrics.js'
 import { LoginIssuer, type LoginResponse } from '../tokens/login-issuer.js'
 import { rawSize, readWithinBudget } from './large-answers.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
+import { type RequestQuotas, withHeaders } from '../quotas/request-quotas.js'
 import type { PrimaryEntities } from '../identity/primary-entities.js'
 import type { Route, Router } from '../mounts/router.js'
 import { namespaceIdOf } from '../tokens/token-format.js'
@@ -38,6 +39,7 @@ interface RequestHandlerOptions extends AuthoriserOptions {
   /** Returns true for requests that a performance secondary forwards to its primary. */
   readonly mayForward: (asked: Route & { readonly request: Request }) => boolean
   readonly consistency: Consistency
+  readonly requestQuotas: RequestQuotas
   /** Set on a performance standby: returns whether it answers a request. If not, `handle` throws `ForActiveNode`. */
   readonly answersAlone?: AnsweredAlone | undefined
   /** Returns the last index of this cluster's log. */
@@ -65,16 +67,20 @@ export class RequestHandler {
   }
 
   async handle(state: OpenState, request: IncomingRequest): Promise<Response | undefined> {
-    const { router, consistency } = this.#options
+    const { router, consistency, requestQuotas } = this.#options
     if (this.#isStandby) await this.#requireAlone(state, request)
     let route = this.#admit(state, request)
+    const limited = requestQuotas.limit(request, route, this.#audited.unexecuted)
+    const headers = limited && (await limited)
     if (request.headers['x-vault-index'] !== undefined && !this.#isStandby) {
       await consistency.require(request)
       route = router.find(request.namespace, request.path)
     }
     const isBodied = request.operation === 'update' || request.operation === 'patch'
     if (isBodied && request.path.endsWith('/')) throw invalid("cannot write to a path ending in '/'")
-    return route && isOpen(state, route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
+    const answer =
+      route && isOpen(state, route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
+    return headers ? withHeaders(headers, answer) : answer
   }
 
   /** Authorizes a request that another node executes, and consumes a use of its token. Rejects with LogicalError. */
@@ -237,7 +243,7 @@ export class RequestHandler {
       const run = () => dispatch(route.mount.backend, request, route.path)
       return { response: await readWithinBudget(request, run, rawSize) }
     } catch (error) {
-      if (!isReadOnly(error)) throw error
+      if (!(error instanceof LogicalError && error.code === 'read-only')) throw error
       if (!this.#options.mayForward({ ...route, request })) {
         throw new LogicalError(
           'invalid-request',
@@ -253,13 +259,6 @@ const hasLogin = (response: Response | undefined): response is LoginResponse => 
 
 const isOpen = (state: OpenState, { rules }: Route): boolean =>
   rules.access === 'open' || GATES[state].isTokenless === true
-
-/** Returns whether a response can be wrapped. Raw texts are wrapped unchanged. Streams cannot be wrapped. */
-const canBeWrapped = (response: Response): boolean =>
-  hasBody(response) ||
-  (typeof response.raw?.body === 'string' && response.raw.body !== '' && (response.status ?? 200) < 400)
-
-const isReadOnly = (error: unknown): boolean => error instanceof LogicalError && error.code === 'read-only'
 
 /** Returns the error for a path that requires no token: its text is not in the list format of Vault. */
 const unwrapped = (error: unknown): unknown =>

@@ -119,6 +119,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'license/*': ROOT,
     'host-info': ROOT,
     'in-flight-req': ROOT,
+    'quotas/*': ROOT,
     metrics: unauthenticatedMetrics ? { ...ROOT, ...OPEN, servedWhile: WHILE_DR } : ROOT,
     // Clients call this path before the node has a cluster.
     'storage/raft/join': { ...ROOT, ...OPEN, servedWhile: { sealed: 'all', standby: 'all', 'writes-paused': 'all' } },

@@ -14,6 +14,7 @@ const STATUS_OF: Record<ErrorCode, number> = {
   'body-too-large': 413,
   'media-type': 415,
   expectation: 417,
+  'too-many-requests': 429,
   'headers-too-large': 431,
   internal: 500,
   'bad-gateway': 502,

@@ -19,6 +19,8 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'policy/*name': ['update', 'delete'],
     'policies/acl/*name': ['update', 'delete'],
     'policies/password/*name': ['update', 'delete'],
+    'quotas/config': ['update'],
+    'quotas/rate-limit/:name': ['update', 'delete'],
     'namespaces/*path': ['update', 'patch', 'delete'],
     // Creates the entity of a login on a secondary. Clients cannot send this request.
     'internal/replicated-entity': ['update'],

@@ -10,6 +10,7 @@ import { effectiveLeaseTtls } from '../../core/mounts/mount-entry.js'
 import { MountService } from '../../core/mounts/mounts.js'
 import { PolicyStore } from '../../core/acl/policies.js'
 import { MountCleanup } from '../../core/mounts/cleanup.js'
+import { Quotas } from '../../core/quotas/quotas.js'
 import { Router } from '../../core/mounts/router.js'
 import { tokenCreation } from '../../core/tokens/token-metrics.js'
 import { aclOf } from '../../core/tokens/token-rights.js'
@@ -53,6 +54,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     askPrimary: (request) => forwarder.forward(request),
     upstream: () => replication.upstream,
   })
+  const quotas = new Quotas({ storage: barrier.view(KEYS.quotas), namespaces, table })
   const audit = new AuditBroker({
     storage: all,
     clock,
@@ -147,6 +149,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     mounts,
     router,
     policies,
+    quotas,
     identity,
     primaryEntities,
     tokens,
@@ -188,7 +191,7 @@ const NO_CONFIG = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCac
  * cluster.
  */
 export const openCoreServices = async (services: CoreServices): Promise<void> => {
-  const { namespaces, table, mounts, policies, router, audit } = services
+  const { namespaces, table, mounts, policies, quotas, router, audit } = services
   await namespaces.load()
   await table.load()
   router.openAll()
@@ -196,6 +199,7 @@ export const openCoreServices = async (services: CoreServices): Promise<void> =>
     await mounts.ensureDefaults(namespace)
     await policies.ensureDefaults(namespace.id).catch(ignoreReadOnly)
   }
+  await quotas.load()
   await audit.load()
 }
 

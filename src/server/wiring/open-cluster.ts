@@ -5,6 +5,7 @@ import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
 import { Consistency } from '../../core/pipeline/consistency.js'
 import { type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
 import { RequestHandler } from '../../core/pipeline/request-handler.js'
+import { RequestQuotas } from '../../core/quotas/request-quotas.js'
 import type { BackendType } from '../../logical/backend.js'
 import { findPath } from '../../logical/dispatch.js'
 import type { Request, Response } from '../../logical/request.js'
@@ -49,6 +50,7 @@ export class OpenCluster {
     this.services = services
     this.pipeline = new RequestHandler({
       ...services,
+      requestQuotas: new RequestQuotas({ quotas: services.quotas, clock }),
       hidesNamespace: (path) => replication.hidesNamespace(path),
       forwarder,
       mayForward: (asked) => isStandby || isForwardable(...forwardingKeyOf(asked)),
@@ -209,7 +211,7 @@ interface MountEvents {
  * A class that reads the storage each time has no cache.
  */
 export const coreCaches = (services: CoreServices, { onLeft, onRemoved }: MountEvents) => {
-  const { namespaces, table, router, policies, identity, tokens, audit } = services
+  const { namespaces, table, router, policies, quotas, identity, tokens, audit } = services
   return {
     namespaces(key) {
       namespaces.refresh(key)
@@ -226,6 +228,7 @@ export const coreCaches = (services: CoreServices, { onLeft, onRemoved }: MountE
     },
     backends: (key) => router.invalidate(key),
     policies: (key) => policies.invalidate(key.slice(KEYS.policies.length)),
+    quotas: (key) => quotas.refresh(key.slice(KEYS.quotas.length)),
     identity: (key) => identity.invalidate(key.slice(KEYS.identity.length)),
     tokens: (key) => tokens.invalidate(key),
     audit: (key) => audit.invalidate(key),

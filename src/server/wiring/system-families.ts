@@ -13,6 +13,7 @@ import { namespacePaths } from '../../core/system/namespace-paths.js'
 import { licenseBody, nodePaths } from '../../core/system/node-paths.js'
 import { passwordPolicyPaths } from '../../core/system/password-policy-paths.js'
 import { policyPaths } from '../../core/system/policy-paths.js'
+import { quotaPaths } from '../../core/system/quota-paths.js'
 import { raftPaths } from '../../core/system/raft-paths.js'
 import { remountPaths } from '../../core/system/remount-paths.js'
 import { tunePaths } from '../../core/system/tune-paths.js'
@@ -32,7 +33,7 @@ import type { CoreServices } from './core-services.js'
 import { readMetrics } from './metric-reading.js'
 import type { OpenClusterOptions } from '../parts/parts.js'
 import type { ReplicationParts } from './replication-parts.js'
-import type { ServerConfig } from '../config/config.js'
+import { sanitizeConfig } from '../config/sanitized-config.js'
 import { planRestoration, prepareRestored, takeSnapshot } from './snapshots.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { GenerationAttempt } from '../../core/seal/generate-root.js'
@@ -102,7 +103,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
 
 /** Returns the paths of access control: policies, token capabilities, leases, wrapping and audit. */
 const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): PathSpec[] => {
-  const { policies, tokens, wrapping, audit, router } = services
+  const { policies, quotas, namespaces, tokens, wrapping, audit, router } = services
   return [
     ...policyPaths({ policies }),
     ...passwordPolicyPaths({
@@ -112,6 +113,7 @@ const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): Pa
       aclForToken: (presented) => aclOfToken(services, tokens.find(presented)),
       aclForAccessor: (accessor) => aclOfToken(services, tokens.findByAccessor(accessor)),
     }),
+    ...quotaPaths({ quotas, namespaces, router }),
     ...wrappingPaths(wrapping),
     ...leasePaths({ tokens, clock }),
     ...lockedUsersPaths({ mounts: () => router.all() }),
@@ -174,29 +176,6 @@ const serverFamilies = (
     },
   }),
 ]
-
-/** Returns the data of `sys/config/state/sanitized`: the configuration without secrets. */
-const sanitizeConfig = (config: ServerConfig): JsonObject => ({
-  api_addr: config.apiAddress,
-  cluster_addr: config.clusterAddress,
-  cluster_name: config.clusterName,
-  default_lease_ttl: config.defaultLeaseTtlSeconds,
-  max_lease_ttl: config.maxLeaseTtlSeconds,
-  disable_mlock: true,
-  listeners: config.listeners.map(({ address, tls }) => ({
-    type: 'tcp',
-    config: { address, tls_disable: tls === undefined },
-  })),
-  log_format: config.log.format ?? 'json',
-  log_level: config.log.level,
-  seals: [{ type: config.seal.type === 'shamir' ? 'shamir' : config.seal.name, disabled: false }],
-  storage: {
-    type: config.storage.label,
-    cluster_addr: config.clusterAddress,
-    redirect_addr: config.apiAddress,
-    disable_clustering: config.disableClustering,
-  },
-})
 
 /** Returns the policies of the request's token, and the prefix of the request's paths in these policies. */
 const aclOfRequest = (

@@ -28,6 +28,7 @@ export type Owner =
   | 'audit'
   | 'policies'
   | 'password-policies'
+  | 'quotas'
   | 'identity'
   | 'tokens'
   | 'token-roles'
@@ -86,6 +87,7 @@ const TABLE = {
     'password-policies',
     'below the id of the namespace',
   ],
+  quotas: ['sys/quotas/', 'replicated', 'encrypted', 'quotas', 'quotas by type and name, and their settings'],
   identity: ['sys/identity/', 'replicated', 'encrypted', 'identity', 'entities, groups and aliases'],
   tokens: ['sys/token/', 'local', 'encrypted', 'tokens', 'by id, by accessor, by parent'],
   leases: ['sys/expire/', 'local', 'plain', 'tokens', 'lease and expiration index of tokens (keys only)'],

@@ -4,6 +4,7 @@ import { createSystemRandom } from '../../../src/base/random.js'
 import { dataPrefix, entryKey, type MountEntry, type MountKind } from '../../../src/core/mounts/mount-entry.js'
 import { GROUPS, MEMBER_KEYS, replaceGroup } from '../../../src/core/identity/group-record.js'
 import { ENTITIES } from '../../../src/core/identity/identity-record.js'
+import type { RateQuota } from '../../../src/core/quotas/quota-record.js'
 import { decodeToken, encodeToken } from '../../../src/core/tokens/token-codec.js'
 import { TOKEN_KEYS } from '../../../src/core/tokens/token-record.js'
 import { dispatch } from '../../../src/logical/dispatch.js'
@@ -92,6 +93,18 @@ const startSubject = async (): Promise<Subject> => {
     },
   }
 }
+
+const rateQuota = (rate: number): RateQuota => ({
+  name: 'q',
+  namespaceId: 'root',
+  mountUuid: '',
+  suffix: 'x',
+  role: '',
+  inheritable: false,
+  rate: rate * 1e6,
+  intervalSeconds: 1,
+  blockSeconds: 0,
+})
 
 const core = () => subject.cluster.services
 const replication = () => subject.cluster.replication.replication.context
@@ -439,6 +452,21 @@ const makeProbes = async (): Promise<
       },
     ],
     passwordPolicies: READ_ANEW,
+    quotas: [
+      {
+        key: `${KEYS.quotas}config`,
+        next: (turn) => ({
+          value: json({ isAuditing: false, sendsHeaders: false, exemptPaths: [`at-${turn}`], absoluteExemptPaths: [] }),
+          shows: [`at-${turn}`],
+        }),
+        read: () => core().quotas.config.exemptPaths,
+      },
+      {
+        key: `${KEYS.quotas}rate-limit/q`,
+        next: (turn) => ({ value: json(rateQuota(turn)), shows: turn * 1e6 }),
+        read: () => core().quotas.find('rate-limit', 'q')?.rate,
+      },
+    ],
     identity: await identityProbes(),
     tokens: await tokenProbes(),
     leases: READ_ANEW,

@@ -72,6 +72,7 @@ const fillServer = async (client: ApiClient): Promise<void> => {
   await client.write('sys/namespaces/team')
   await client.with({ namespace: 'team' }).write('sys/policies/acl/p', { policy: 'path "a" {}' })
   await client.write('sys/policies/password/p', { policy: 'length = 8 rule "charset" { charset = "ab" }' })
+  await client.write('sys/quotas/rate-limit/q', { rate: 1000, path: 'team' })
   for (const [path, body] of [
     ['kv1', { type: 'kv' }],
     ['kv2', { type: 'kv', options: { version: '2' } }],

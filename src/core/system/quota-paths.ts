@@ -1,0 +1,125 @@
+import { type Call, definePath, type PathSpec, shown } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, commaList, duration, float, string } from '../../logical/fields.js'
+import type { Router } from '../mounts/router.js'
+import { routePath } from '../mounts/mount-entry.js'
+import type { NamespaceStore } from '../namespaces/namespaces.js'
+import type { QuotaConfig, QuotaTarget } from '../quotas/quota-record.js'
+import type { Quotas } from '../quotas/quotas.js'
+
+const QUOTA = {
+  name: string('Name of the quota.'),
+  type: string('Type of the quota. Ignored in requests.'),
+  path: string('Path of a namespace, a mount, or a path below a mount. Empty for all requests.'),
+  role: string('Role of the logins to which the quota applies. The path must be an auth mount with roles.'),
+  inheritable: bool('If true, the quota of a namespace applies to its child namespaces.'),
+}
+
+const RATE = {
+  ...QUOTA,
+  rate: float('Number of requests of a client in each interval.'),
+  interval: duration('Interval of the rate.', 1),
+  block_interval: duration('Time for which a client that exceeds the rate is blocked.'),
+}
+
+const CONFIG = {
+  rate_limit_exempt_paths: commaList('Paths without rate limits, in every namespace.'),
+  absolute_rate_limit_exempt_paths: commaList('Paths without rate limits, with the path of their namespace.'),
+  enable_rate_limit_audit_logging: bool('If true, the audit devices record rejected requests.'),
+  enable_rate_limit_response_headers: bool('If true, responses have headers that describe the rate limit.'),
+}
+
+interface QuotaPathsOptions {
+  readonly quotas: Quotas
+  readonly namespaces: Pick<NamespaceStore, 'resolve'>
+  readonly router: Pick<Router, 'find'>
+}
+
+export const quotaPaths = ({ quotas, namespaces, router }: QuotaPathsOptions): PathSpec[] => {
+  const targetOf = ({ values: { path, role } }: Call<typeof QUOTA>): QuotaTarget => {
+    const clean = path === '' ? '' : `${path.replace(/^\/+|\/+$/g, '')}/`
+    const { namespace, path: rest } = namespaces.resolve(undefined, clean)
+    const target = { namespaceId: namespace.id, mountUuid: '', suffix: '', role }
+    if (rest === '') {
+      if (role !== '')
+        throw invalid(
+          `Mount path "" is not a valid auth method and therefore unsuitable for use with role-based quotas`,
+        )
+      return target
+    }
+    const route = router.find(namespace, rest)
+    if (!route) throw invalid(`invalid mount path ${JSON.stringify(rest)}`)
+    const suffix = route.path.replace(/\/$/, '')
+    const { entry, backend } = route.mount
+    if (role !== '') {
+      if (suffix !== '')
+        throw invalid(
+          'Quotas cannot contain both a path suffix and a role. If a role is provided, path must be a valid auth mount with a concept of roles',
+        )
+      const at = `Mount path ${JSON.stringify(routePath(entry))}`
+      if (entry.kind !== 'auth')
+        throw invalid(`${at} is not a valid auth method and therefore unsuitable for use with role-based quotas`)
+      if (!backend.findRole) throw invalid(`${at} does not support use with role-based quotas`)
+    }
+    return { ...target, mountUuid: entry.uuid, suffix }
+  }
+
+  /** By default, only the quota of all requests is inheritable. */
+  const quotaOf = (call: Call<typeof QUOTA>) => {
+    const target = targetOf(call)
+    const isGlobal = target.namespaceId === 'root' && target.mountUuid === ''
+    const inheritable = call.supplied('inheritable') ? call.values.inheritable : isGlobal
+    if (inheritable && target.mountUuid !== '') throw invalid('only quotas of namespaces can be inheritable')
+    return { ...target, name: call.values.name, inheritable }
+  }
+
+  return [
+    definePath('quotas/config', CONFIG, 'Read or write the settings of all quotas.', {
+      read: () => ({ data: showConfig(quotas.config) }),
+      update: async ({ values }) => {
+        await quotas.configure({
+          isAuditing: values.enable_rate_limit_audit_logging,
+          sendsHeaders: values.enable_rate_limit_response_headers,
+          exemptPaths: values.rate_limit_exempt_paths,
+          absoluteExemptPaths: values.absolute_rate_limit_exempt_paths,
+        })
+        return undefined
+      },
+    }),
+    definePath('quotas/rate-limit/?', {}, 'List the rate limit quotas of all namespaces.', {
+      list: () => ({ data: { keys: quotas.list('rate-limit') } }),
+    }),
+    definePath('quotas/rate-limit/:name', RATE, 'Read, write or delete a rate limit quota.', {
+      read: ({ values }) =>
+        shown(quotas.find('rate-limit', values.name), (quota) => ({
+          block_interval: quota.blockSeconds,
+          inheritable: quota.inheritable,
+          interval: quota.intervalSeconds,
+          name: quota.name,
+          path: quotas.pathOf(quota),
+          rate: quota.rate,
+          role: quota.role,
+          type: 'rate-limit',
+        })),
+      update: async (call) => {
+        const { rate, interval, block_interval } = call.values
+        if (rate <= 0) throw invalid("'rate' is invalid")
+        const quota = quotaOf(call)
+        const intervalSeconds = Math.floor(interval) || 1
+        await quotas.put('rate-limit', { ...quota, rate, intervalSeconds, blockSeconds: Math.floor(block_interval) })
+        return undefined
+      },
+      delete: async ({ values }) => {
+        await quotas.remove('rate-limit', values.name)
+        return undefined
+      },
+    }),
+  ]
+}
+
+const showConfig = (config: QuotaConfig) => ({
+  absolute_rate_limit_exempt_paths: config.absoluteExemptPaths,
+  enable_rate_limit_audit_logging: config.isAuditing,
+  enable_rate_limit_response_headers: config.sendsHeaders,
+  rate_limit_exempt_paths: config.exemptPaths,
+})
