@@ -5,6 +5,7 @@ import { createTokenBackend } from '../../src/auth/token/backend.js'
 import { IdentityStore } from '../../src/core/identity/identity.js'
 import { PolicyStore } from '../../src/core/acl/policies.js'
 import type { LoginFacts } from '../../src/core/tokens/token-issue.js'
+import { TokenTidy } from '../../src/core/tokens/token-tidy.js'
 import { type TokenEntry, TokenStore } from '../../src/core/tokens/tokens.js'
 import { deriveKey } from '../../src/crypto/digest.js'
 import type { Backend } from '../../src/logical/backend.js'
@@ -41,6 +42,7 @@ export class TokenWorld {
   readonly policies = new PolicyStore({ storage: this.shared.policies })
   readonly identity: IdentityStore
   readonly tokens: TokenStore
+  readonly tidy: TokenTidy
   readonly backend: Backend
   /** The times that auth methods return at a renewal, by login path. */
   readonly logins = new Map<string, () => RenewalTimes>()
@@ -76,10 +78,16 @@ export class TokenWorld {
     this.storage.onChange((key) => this.tokens.invalidate(key))
     this.shared.policies.onChange((key) => this.policies.invalidate(key))
     this.shared.identity.onChange((key) => this.identity.invalidate(key))
+    this.tidy = new TokenTidy({
+      tokens: this.tokens,
+      namespaces: { all: () => [ROOT_NAMESPACE, TEAM].filter(({ id }) => !this.deletedNamespaces.has(id)) },
+      log: silentLog,
+    })
     this.backend = createTokenBackend({
       authority: this.tokens,
       roles: this.shared.roles,
       clock: this.clock,
+      beginTidy: () => this.tidy.begin(),
       mountOf: () => ({ accessor: 'auth_token_1', maxLeaseTtlSeconds: DEFAULT_TTL }),
     })
   }

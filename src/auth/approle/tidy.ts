@@ -5,14 +5,10 @@
  */
 import { PeriodicWork } from '../../base/periodic-work.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
-import type { Response } from '../../logical/request.js'
 import { pagesOf, type ReadStorage, type Storage, type Transaction } from '../../logical/storage.js'
+import { tidyAnswer } from '../../logical/tidy.js'
 import type { MountData } from './mount-data.js'
 import { hasExpired, type SecretIdStore } from './secret-id-records.js'
-
-const STARTED =
-  "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs."
-const ALREADY_RUNNING = 'Tidy operation already in progress.'
 
 export const tidyWork = (data: MountData): PeriodicWork => {
   const { context, roles, replicated, local } = data
@@ -75,6 +71,5 @@ interface Rule {
 
 export const tidyPath = (work: PeriodicWork): PathSpec =>
   definePath('tidy/secret-id', {}, 'Remove expired SecretIDs and unused accessors.', {
-    update: (): Response =>
-      work.begin() ? { status: 202, warnings: [STARTED], mountType: '' } : { warnings: [ALREADY_RUNNING] },
+    update: () => tidyAnswer(work.begin()),
   })

@@ -4,6 +4,7 @@ import { invalid } from '../../logical/errors.js'
 import { PathRuleTable } from '../../logical/path-rules.js'
 import type { RenewalTimes, Response, TokenOrigin } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
+import { tidyAnswer } from '../../logical/tidy.js'
 import type { TokenAuthority } from './authority.js'
 import { lookupPaths, renewPaths, revokePaths } from './lifecycle-paths.js'
 import { ROLE_FIELDS, roleData, type TokenRole, TokenRoles } from './role-record.js'
@@ -94,6 +95,8 @@ interface TokenBackendOptions {
   /** The storage of the keys below `sys/token-roles/`. */
   readonly roles: Storage
   readonly clock: Clock
+  /** Starts the removal of invalid tokens. Returns false if one is in progress. */
+  readonly beginTidy: () => boolean
   /** Returns the token mount of a namespace. Tuning can change it. */
   readonly mountOf: (namespaceId: string) => { readonly accessor: string; readonly maxLeaseTtlSeconds: number }
 }
@@ -113,6 +116,9 @@ export const createTokenBackend = (options: TokenBackendOptions): Backend => {
       ...revokePaths(authority),
       ...rolePaths(roles, (namespaceId) => mountOf(namespaceId).maxLeaseTtlSeconds),
       ...createPaths({ authority, roles, mountAccessor: (namespaceId) => mountOf(namespaceId).accessor }),
+      definePath('tidy', {}, 'Remove the tokens that are no longer valid.', {
+        update: () => tidyAnswer(options.beginTidy()),
+      }),
     ],
     rules: RULES,
     renew: (origin) => renewByRole(roles, origin),

@@ -6,6 +6,8 @@
  * - sys/key-status and sys/rotate
  * - sys/generate-root
  */
+import { decodeWithOtp } from '../../base/one-time-pad.js'
+import { messageOf } from '../../base/printable.js'
 import { LIMITS } from '../../base/limits.js'
 import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
@@ -154,3 +156,19 @@ const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] =>
 
 export const generateRootPaths = (attempt: GenerationAttempt): PathSpec[] =>
   PREFIXES.flatMap((prefix) => attemptPaths(prefix, attempt))
+
+const DECODE_FIELDS = {
+  encoded_token: string('The result of sys/generate-root.', '', { isRequired: true }),
+  otp: string('The one-time password of sys/generate-root.', '', { isRequired: true, isSecret: true }),
+} as const
+
+export const decodeTokenPath: PathSpec = definePath('decode-token', DECODE_FIELDS, 'Decode a generated root token.', {
+  update: ({ values: { encoded_token: encoded, otp } }) => {
+    if (encoded === '' || otp === '') throw invalid("provided 'encoded_token' or 'otp' is empty")
+    try {
+      return { data: { token: decodeWithOtp(encoded, otp) } }
+    } catch (error) {
+      throw invalid(messageOf(error))
+    }
+  },
+})

@@ -1,10 +1,12 @@
 import type { Clock } from '../../base/clock.js'
 import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
-import { type Call, definePath, type Handler, listed, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePath, definePaths, type Handler, listed, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
+import { tidyAnswer } from '../../logical/tidy.js'
 import { leaseIdOf, type TokenEntry } from '../tokens/token-record.js'
+import type { TokenTidy } from '../tokens/token-tidy.js'
 import type { TokenStore } from '../tokens/tokens.js'
 
 const LEASE_FIELDS = {
@@ -19,6 +21,17 @@ const PREFIX_FIELDS = {
   sync: bool('If false, the status code is 202 instead of 204.', true),
 }
 
+const KIND_FIELDS = {
+  type: string('Type of the leases: irrevocable.', '', { isRequired: true }),
+  include_child_namespaces: bool('If true, includes the leases of child namespaces.'),
+}
+
+interface LeasePathsOptions {
+  readonly tokens: TokenStore
+  readonly tidy: Pick<TokenTidy, 'begin'>
+  readonly clock: Clock
+}
+
 type LeaseCall = Call<typeof LEASE_FIELDS>
 type PrefixCall = Call<typeof PREFIX_FIELDS>
 
@@ -30,7 +43,7 @@ const ACCEPTED: Response = { status: 202 }
  * tokens have leases. A lease is a token with a TTL, found by the path that created the token, and has no record of its
  * own.
  */
-export const leasePaths = ({ tokens, clock }: { readonly tokens: TokenStore; readonly clock: Clock }): PathSpec[] => {
+export const leasePaths = ({ tokens, tidy, clock }: LeasePathsOptions): PathSpec[] => {
   /**
    * Finds the token of a lease by `<path that created it>/<storage ID of the token>`. Throws LogicalError 400 for an
    * empty ID.
@@ -79,7 +92,18 @@ export const leasePaths = ({ tokens, clock }: { readonly tokens: TokenStore; rea
       .flatMap((path) => [path, `${path}/*url_lease_id`])
       .map((pattern) => definePath(pattern, LEASE_FIELDS, summary, { update }))
 
+  /** No lease is irrevocable: to revoke a lease, the server only deletes its token. Other types do not exist. */
+  const irrevocable = (none: Record<string, unknown>) => ({
+    read: ({ values }: Call<typeof KIND_FIELDS>): Response | undefined =>
+      values.type.toLowerCase() === 'irrevocable' ? { data: { lease_count: 0, ...none } } : undefined,
+  })
+
   return [
+    definePath('leases', KIND_FIELDS, 'List the leases that could not be revoked.', irrevocable({ leases: [] })),
+    definePath('leases/count', KIND_FIELDS, 'Count the leases that could not be revoked.', irrevocable({ counts: {} })),
+    definePath('leases/tidy', {}, 'Remove the tokens and leases that are no longer valid.', {
+      update: () => tidyAnswer(tidy.begin()),
+    }),
     definePath('leases/lookup/?', { ...LEASE_FIELDS, ...PREFIX_FIELDS }, 'Look up a lease, or list lease prefixes.', {
       update: lookup,
       list,
@@ -87,8 +111,9 @@ export const leasePaths = ({ tokens, clock }: { readonly tokens: TokenStore; rea
     definePath('leases/lookup/*prefix', PREFIX_FIELDS, 'List the leases of a path.', { list }),
     ...aliased('renew', 'Renew a lease. Renew tokens at auth/token.', renew),
     ...aliased('revoke', 'Revoke a lease and its token.', revoke),
-    ...['leases/revoke-prefix/*prefix', 'revoke-prefix/*prefix'].map((pattern) =>
-      definePath(pattern, PREFIX_FIELDS, 'Revoke all leases below a path.', {
+    // The revocation of a lease calls no other system, so there are no errors to ignore.
+    ...['revoke-prefix', 'revoke-force'].flatMap((name) =>
+      definePaths([`leases/${name}/*prefix`, `${name}/*prefix`], PREFIX_FIELDS, 'Revoke all leases below a path.', {
         update: async ({ request, values }) => {
           await tokens.revokeByPathPrefix(request.namespace.id, values.prefix)
           return values.sync ? undefined : { ...ACCEPTED }

@@ -88,8 +88,11 @@ export const locate = (kind: MountKind, path: string): { kind: MountKind; path: 
 /** The suffix of the plugin version of all mounts, since every type is built in. */
 const BUILT_IN_VERSION = '+builtin.vault'
 
+export const builtInVersion = (reportedVersion: string): string =>
+  `v${reportedVersion.split('+')[0]}${BUILT_IN_VERSION}`
+
 /** Types that Vault reports as supported plugins. Types that are parts of the API itself have no such status. */
-const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'transit', 'approle', 'userpass'])
+export const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'transit', 'approle', 'userpass'])
 
 /** Returns a mount as sys/mounts, sys/auth and sys/internal/ui/mounts show it. */
 export const renderMount = (entry: MountEntry, reportedVersion: string): Record<string, unknown> => ({
@@ -101,7 +104,7 @@ export const renderMount = (entry: MountEntry, reportedVersion: string): Record<
   local: entry.isLocal,
   options: entry.options,
   plugin_version: '',
-  running_plugin_version: `v${reportedVersion.split('+')[0]}${BUILT_IN_VERSION}`,
+  running_plugin_version: builtInVersion(reportedVersion),
   running_sha256: '',
   seal_wrap: entry.sealWrap,
   type: entry.type,

@@ -41,6 +41,9 @@ export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
   definePath('license/status', {}, 'Read the license status.', {
     read: () => ({ data: licenseBody(deps.status.license) }),
   }),
+  definePath('experiments', {}, 'List the experiments. This server has none.', {
+    read: () => ({ data: { available: [], enabled: [] } }),
+  }),
   definePath('host-info', {}, 'Read information about the machine.', { read: () => ({ data: hostBody(deps) }) }),
   definePath('in-flight-req', {}, 'List the requests in progress.', {
     read: () => ({ data: inFlightBody(deps.inFlight()) }),

@@ -14,6 +14,7 @@ import { Quotas } from '../../core/quotas/quotas.js'
 import { Router } from '../../core/mounts/router.js'
 import { tokenCreation } from '../../core/tokens/token-metrics.js'
 import { aclOf } from '../../core/tokens/token-rights.js'
+import { TokenTidy } from '../../core/tokens/token-tidy.js'
 import { TokenStore } from '../../core/tokens/tokens.js'
 import { presentWrapped, Wrapping } from '../../core/wrapping/wrapping.js'
 import type { Backend, BackendType } from '../../logical/backend.js'
@@ -124,6 +125,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     },
     position: () => store.position.index,
   })
+  const tidy = new TokenTidy({ tokens, namespaces, log })
   const mounts = new MountService({
     table,
     types: options.types,
@@ -153,6 +155,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     identity,
     primaryEntities,
     tokens,
+    tidy,
     wrapping,
     audit,
     cleanup,
@@ -175,6 +178,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
       authority: tokens,
       roles: barrier.view(KEYS.tokenRoles),
       clock,
+      beginTidy: () => tidy.begin(),
       mountOf: (namespaceId) => {
         const entry = table.find('auth', namespaceId, 'token/')
         return { accessor: entry?.accessor ?? '', ...effectiveLeaseTtls(entry?.config ?? NO_CONFIG, config) }
@@ -207,7 +211,8 @@ const ignoreReadOnly = (error: unknown): void => {
   if (!(error instanceof Error && 'code' in error && error.code === 'read-only')) throw error
 }
 
-export const closeCoreServices = async ({ router, audit }: CoreServices): Promise<void> => {
+export const closeCoreServices = async ({ router, tidy, audit }: CoreServices): Promise<void> => {
+  await tidy.stop()
   await router.closeAll()
   await audit.close()
 }

@@ -45,7 +45,10 @@ export class OpenCluster {
     const types = createBackendTypes(config, shell)
     const services = createCoreServices({ ...options, tables, replication, forwarder, types })
     const { openedAtMs } = this
-    services.singletons.set('system', createSystemFamilies({ ...options, services, replication, openedAtMs }))
+    services.singletons.set(
+      'system',
+      createSystemFamilies({ ...options, services, replication, types: [...types.values()], openedAtMs }),
+    )
     this.replication = replication
     this.services = services
     this.pipeline = new RequestHandler({

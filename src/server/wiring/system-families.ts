@@ -5,13 +5,14 @@ import { auditPaths } from '../../core/system/audit-paths.js'
 import { createSystemBackend } from '../../core/system/backend.js'
 import { capabilityPaths, type TokenAcl } from '../../core/system/capability-paths.js'
 import { counterPaths, metricsPaths, openApiPaths } from '../../core/system/report-paths.js'
-import { keyringPaths } from '../../core/system/key-paths.js'
+import { decodeTokenPath, keyringPaths } from '../../core/system/key-paths.js'
 import { leasePaths } from '../../core/system/lease-paths.js'
 import { lockedUsersPaths } from '../../core/system/locked-users-paths.js'
 import { mountPaths } from '../../core/system/mount-paths.js'
 import { namespacePaths } from '../../core/system/namespace-paths.js'
 import { licenseBody, nodePaths } from '../../core/system/node-paths.js'
 import { passwordPolicyPaths } from '../../core/system/password-policy-paths.js'
+import { pluginPaths } from '../../core/system/plugin-paths.js'
 import { policyPaths } from '../../core/system/policy-paths.js'
 import { quotaPaths } from '../../core/system/quota-paths.js'
 import { raftPaths } from '../../core/system/raft-paths.js'
@@ -20,7 +21,7 @@ import { tunePaths } from '../../core/system/tune-paths.js'
 import { uiPaths } from '../../core/system/ui-paths.js'
 import { wrappingPaths } from '../../core/system/wrapping-paths.js'
 import { aclOf, uncountedRights } from '../../core/tokens/token-rights.js'
-import type { Backend, PathSpec } from '../../logical/backend.js'
+import type { Backend, BackendType, PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import { type Request, ROOT_NAMESPACE, type TokenView } from '../../logical/request.js'
@@ -43,6 +44,7 @@ import type { PathServices } from '../../replication/host/host.js'
 type FamilyOptions = OpenClusterOptions & {
   readonly services: CoreServices
   readonly replication: ReplicationParts
+  readonly types: readonly BackendType[]
   readonly openedAtMs: number
 }
 
@@ -103,7 +105,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
 
 /** Returns the paths of access control: policies, token capabilities, leases, wrapping and audit. */
 const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): PathSpec[] => {
-  const { policies, quotas, namespaces, tokens, wrapping, audit, router } = services
+  const { policies, quotas, namespaces, tokens, tidy, wrapping, audit, router } = services
   return [
     ...policyPaths({ policies }),
     ...passwordPolicyPaths({
@@ -115,7 +117,7 @@ const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): Pa
     }),
     ...quotaPaths({ quotas, namespaces, router }),
     ...wrappingPaths(wrapping),
-    ...leasePaths({ tokens, clock }),
+    ...leasePaths({ tokens, tidy, clock }),
     ...lockedUsersPaths({ mounts: () => router.all() }),
     ...auditPaths({ audit }),
   ]
@@ -123,7 +125,7 @@ const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): Pa
 
 /** Returns the paths of the server itself: keyring, node, metrics, OpenAPI and storage. */
 const serverFamilies = (
-  { services, config, runtime, shell, changes, clock, random, log, replication, openedAtMs }: FamilyOptions,
+  { services, config, runtime, shell, changes, clock, random, log, replication, types, openedAtMs }: FamilyOptions,
   context: PathContext,
 ): PathSpec[] => [
   ...keyringPaths({
@@ -140,6 +142,8 @@ const serverFamilies = (
     versions: () => [{ version: config.own.reportedVersion, installedAtMs: openedAtMs }],
     sanitizedConfig: () => sanitizeConfig(config),
   }),
+  ...pluginPaths({ reportedVersion: config.own.reportedVersion, types }),
+  decodeTokenPath,
   ...toolPaths({ random }, 'tools/'),
   ...metricsPaths({ read: () => readMetrics(runtime, replication, shell), now: () => clock.now() }),
   ...counterPaths({

@@ -5,6 +5,7 @@ import { dispatch } from '../../../src/logical/dispatch.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { type NamespaceRef, ROOT_NAMESPACE } from '../../../src/logical/request.js'
 import { makeRequest, refusal } from '../../support/backend-harness.js'
+import { until } from '../../support/until.js'
 import { TEAM, TokenWorld } from '../../support/token-world.js'
 
 let world: TokenWorld
@@ -121,7 +122,7 @@ describe.each(['leases/revoke', 'revoke'])('%s', (path) => {
   })
 })
 
-describe.each(['leases/revoke-prefix', 'revoke-prefix'])('%s', (path) => {
+describe.each(['leases/revoke-prefix', 'revoke-prefix', 'leases/revoke-force', 'revoke-force'])('%s', (path) => {
   it('lease revocation by prefix ends every token below it', async () => {
     const [one, two] = [await login(), await login()]
     const other = await world.create({ policies: ['default'] })
@@ -133,8 +134,38 @@ describe.each(['leases/revoke-prefix', 'revoke-prefix'])('%s', (path) => {
   })
 })
 
-it('sys/leases has no revoke-force', async () => {
-  for (const path of ['leases/revoke-force/auth', 'revoke-force/auth', 'leases/tidy', 'leases/count']) {
-    expect((await refusal(put(path)))[0], path).toBe('unsupported-path')
-  }
+describe('tidy of tokens and leases', () => {
+  const begin = { leases: () => put('leases/tidy'), 'auth/token': () => world.call('update', 'tidy') }
+
+  it.each(['leases', 'auth/token'] as const)(
+    '%s/tidy removes expired tokens and tokens of removed mounts',
+    async (path) => {
+      await world.login({ ttlSeconds: 60 })
+      const { auth } = await world.login({ ttlSeconds: 7200 }, { accessor: 'auth_approle_2' })
+      const kept = await world.create({ policies: ['default'] })
+      const folders = async () => [...((await list('leases/lookup/auth')) as string[])]
+      expect(await folders()).toEqual(['approle/', 'token/'])
+      world.clock.advance(3_600_000)
+      expect(world.tokens.find(auth.clientToken)).toBeDefined()
+      world.unmounted.add('auth_approle_2')
+      const answer = await begin[path]()
+      expect(answer).toMatchObject({
+        status: 202,
+        warnings: [expect.stringMatching(/^Tidy operation successfully started/)],
+      })
+      expect(await begin[path]()).toEqual({ warnings: ['Tidy operation already in progress.'] })
+      await until(async () => (await folders()).length === 1)
+      expect(await folders()).toEqual(['token/'])
+      expect(world.tokens.find(kept.clientToken)).toBeDefined()
+    },
+  )
+})
+
+it('sys/leases lists and counts no irrevocable leases, and knows no other type', async () => {
+  await login()
+  const read = (path: string, data: JsonObject = {}) =>
+    dispatch(backend, makeRequest('read', `sys/${path}`, data), path)
+  expect(await read('leases/count', { type: 'irrevocable' })).toEqual({ data: { lease_count: 0, counts: {} } })
+  expect(await read('leases', { type: 'irrevocable' })).toEqual({ data: { lease_count: 0, leases: [] } })
+  expect(await read('leases/count')).toBeUndefined()
 })
