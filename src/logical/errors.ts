@@ -98,3 +98,9 @@ export const AWAITING_NODES_REFUSAL =
   'too few nodes of the cluster are running: this node cannot be unsealed yet, try again when other nodes run'
 export const CLOSED_REFUSAL = 'the cluster was closed before the request was executed, try again'
 export const STOPPING_REFUSAL = 'the server is stopping'
+
+/** Returns the error for a path that requires no token: its text is not in the list format of Vault. */
+export const unwrapped = (error: unknown): unknown =>
+  error instanceof LogicalError && error.wrapped
+    ? new LogicalError(error.code, error.message, { cause: error.cause, ...(error.data && { data: error.data }) })
+    : error

@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 import { as, dataOf, refusalOf } from '../support/wire.js'
@@ -151,4 +154,100 @@ it('a namespace without its own quota inherits the one of its parent, if this is
   expect(await statuses(2, () => child('GET', 'sys/mounts'))).toEqual([200, 429])
   await root('DELETE', `${AT}/parent`)
   expect((await child('GET', 'sys/mounts')).status).toBe(200)
+})
+
+it('the audit devices record rejected requests only if the settings say so', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'quotas-'))
+  try {
+    const file_path = path.join(folder, 'audit.log')
+    await root('POST', 'sys/audit/file', { type: 'file', options: { file_path } })
+    await root('POST', 'sys/mounts/audited', { type: 'kv' })
+    await root('POST', `${AT}/audited`, { ...HOUR, rate: 1, path: 'audited' })
+    expect(await statuses(2, () => root('GET', 'audited/silent'))).toEqual([404, 429])
+    await root('POST', 'sys/quotas/config', { enable_rate_limit_audit_logging: true })
+    expect(await statuses(1, () => root('GET', 'audited/recorded'))).toEqual([429])
+    await root('DELETE', 'sys/audit/file')
+    const lines = readFileSync(file_path, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('rate limit quota exceeded'))
+    const paths = lines.map((line) => JSON.parse(line).request.path)
+    expect(paths).toEqual(['audited/recorded', 'audited/recorded'])
+  } finally {
+    await root('POST', 'sys/quotas/config', {})
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+const LEASES = 'sys/quotas/lease-count'
+
+it('a lease count quota is written, listed, read with its count and deleted', async () => {
+  expect(refusalOf(await root('POST', `${LEASES}/few`, { path: 'auth/token' }))).toEqual([
+    400,
+    ["'max_leases' is invalid"],
+  ])
+  expect((await root('POST', `${LEASES}/few`, { path: 'auth/token', max_leases: 100 })).status).toBe(204)
+  await root('POST', 'auth/token/create', { ttl: '1h' })
+  expect(dataOf(await root('GET', `${LEASES}/few`))).toEqual({
+    type: 'lease-count',
+    name: 'few',
+    path: 'auth/token/',
+    role: '',
+    inheritable: false,
+    max_leases: 100,
+    counter: 1,
+  })
+  expect(dataOf(await root('LIST', LEASES))).toEqual({ keys: ['few'] })
+  expect((await root('DELETE', `${LEASES}/few`)).status).toBe(204)
+  expect((await root('GET', `${LEASES}/few`)).status).toBe(404)
+})
+
+it('logins and new tokens fail with 429 at the maximum of leases, until one is revoked', async () => {
+  await root('POST', 'sys/auth/approle-2', { type: 'approle' })
+  await root('POST', 'auth/approle-2/role/r', { role_id: 'r', bind_secret_id: false, token_bound_cidrs: '0.0.0.0/0' })
+  const login = () => as(server.address, '')('POST', 'auth/approle-2/login', { role_id: 'r' })
+  await root('POST', `${LEASES}/logins`, { path: 'auth/approle-2', max_leases: 2 })
+  const [one] = [await login(), await login()]
+  const denied = await login()
+  expect(refusalOf(denied)).toEqual([429, ['request path "auth/approle-2/login": lease count quota exceeded']])
+  expect((await root('POST', 'auth/token/revoke', { token: one?.json?.auth.client_token })).status).toBe(204)
+  expect(await statuses(2, login)).toEqual([200, 429])
+  expect(dataOf(await root('GET', `${LEASES}/logins`)).counter).toBe(2)
+})
+
+it('concurrent logins do not exceed the maximum of leases', async () => {
+  await root('POST', 'sys/auth/approle-3', { type: 'approle' })
+  await root('POST', 'auth/approle-3/role/r', { role_id: 'r', bind_secret_id: false, token_bound_cidrs: '0.0.0.0/0' })
+  await root('POST', `${LEASES}/many`, { path: 'auth/approle-3', max_leases: 5 })
+  const login = async () => (await as(server.address, '')('POST', 'auth/approle-3/login', { role_id: 'r' })).status
+  const found = await Promise.all(Array.from({ length: 12 }, login))
+  expect(found.toSorted()).toEqual([200, 200, 200, 200, 200, 429, 429, 429, 429, 429, 429, 429])
+})
+
+it('a lease count quota does not apply to callers with a root token', async () => {
+  await root('PUT', 'sys/policies/acl/maker', {
+    policy: 'path "auth/token/create" { capabilities = ["update", "sudo"] }',
+  })
+  const made = await root('POST', 'auth/token/create', { policies: ['maker'], ttl: '1h' })
+  const maker = as(server.address, String(made.json?.auth.client_token))
+  await root('POST', `${LEASES}/tokens`, { path: 'auth/token', max_leases: 1 })
+  expect((await root('POST', 'auth/token/create', { ttl: '1h' })).status).toBe(200)
+  for (const type of ['service', 'batch']) {
+    const refused = refusalOf(await maker('POST', 'auth/token/create', { ttl: '1h', type }))
+    expect(refused[0], type).toBe(429)
+    expect(String(refused[1]), type).toContain('request path "auth/token/create": lease count quota exceeded')
+  }
+  await root('DELETE', `${LEASES}/tokens`)
+  expect((await maker('POST', 'auth/token/create', { ttl: '1h' })).status).toBe(200)
+})
+
+it('a lease count quota of a role counts only the logins with this role', async () => {
+  await root('DELETE', `${AT}/role`)
+  const count = async () => dataOf(await root('GET', `${LEASES}/of-two`)).counter as number
+  await root('POST', `${LEASES}/of-two`, { path: 'auth/approle', role: 'two', max_leases: 1000 })
+  const before = await count()
+  const login = (role: string) => () => as(server.address, '')('POST', 'auth/approle/login', { role_id: role })
+  await root('POST', `${LEASES}/of-two`, { path: 'auth/approle', role: 'two', max_leases: before + 1 })
+  expect(await statuses(2, login('one'))).toEqual([200, 200])
+  expect(await statuses(2, login('two'))).toEqual([200, 429])
+  expect(await count()).toBe(before + 1)
 })

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { dispatch, findPath } from '../../logical/dispatch.js'
 import { canBeWrapped } from '../../logical/envelope.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, LogicalError, unwrapped } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
 import { NO_RULES } from '../../logical/path-rules.js'
 import { isWrite, type NamespaceRef, type Request, type Response, ROOT_NAMESPACE } from '../../logical/request.js'
@@ -13,9 +13,10 @@ import { type AnsweredAlone, ForActiveNode, lookEarly } from './for-active-node.
 import type { LogState } from '../../logical/log-state.js'
 import type { Consistency } from './consistency.js'
 import { LOGINS, type Meter } from '../status/metrics.js'
-import { LoginIssuer, type LoginResponse } from '../tokens/login-issuer.js'
+import { hasLogin, LoginIssuer } from '../tokens/login-issuer.js'
 import { rawSize, readWithinBudget } from './large-answers.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
+import type { LeaseQuotas } from '../quotas/lease-quotas.js'
 import { type RequestQuotas, withHeaders } from '../quotas/request-quotas.js'
 import type { PrimaryEntities } from '../identity/primary-entities.js'
 import type { Route, Router } from '../mounts/router.js'
@@ -40,6 +41,7 @@ interface RequestHandlerOptions extends AuthoriserOptions {
   readonly mayForward: (asked: Route & { readonly request: Request }) => boolean
   readonly consistency: Consistency
   readonly requestQuotas: RequestQuotas
+  readonly leaseQuotas: LeaseQuotas
   /** Set on a performance standby: returns whether it answers a request. If not, `handle` throws `ForActiveNode`. */
   readonly answersAlone?: AnsweredAlone | undefined
   /** Returns the last index of this cluster's log. */
@@ -217,12 +219,18 @@ export class RequestHandler {
   }
 
   async #execute(request: Request, route: Route): Promise<Response | undefined> {
-    const { wrapping, lastIndex, consistency } = this.#options
+    const { wrapping, lastIndex, consistency, leaseQuotas } = this.#options
     const changes = isWrite(request.operation)
     const before = changes ? lastIndex() : 0
-    const done = await this.#dispatch(request, route)
+    const isCreation = changes && route.rules.createsToken === true
+    const dispatched = () => this.#dispatch(request, route)
+    const done = await (isCreation ? leaseQuotas.guard(request, route, dispatched) : dispatched())
     let { response } = done
-    if (hasLogin(response)) response = await this.#logins.issue(request, route.mount, response, done.state)
+    if (hasLogin(response)) {
+      const login = response
+      const issue = () => this.#logins.issue(request, route.mount, login, done.state)
+      response = await leaseQuotas.guard(request, route, issue)
+    }
     if (response) {
       response.mountType ??= response.auth && !request.token ? '' : route.mount.entry.type
       const wrap = response.wrap ?? request.wrap
@@ -255,13 +263,5 @@ export class RequestHandler {
   }
 }
 
-const hasLogin = (response: Response | undefined): response is LoginResponse => response?.login !== undefined
-
 const isOpen = (state: OpenState, { rules }: Route): boolean =>
   rules.access === 'open' || GATES[state].isTokenless === true
-
-/** Returns the error for a path that requires no token: its text is not in the list format of Vault. */
-const unwrapped = (error: unknown): unknown =>
-  error instanceof LogicalError && error.wrapped
-    ? new LogicalError(error.code, error.message, { cause: error.cause, ...(error.data && { data: error.data }) })
-    : error

@@ -23,9 +23,14 @@ export interface RateQuota extends Quota {
   readonly blockSeconds: number
 }
 
+export interface LeaseQuota extends Quota {
+  readonly maxLeases: number
+}
+
 /** The stored quotas by kind, as in the paths of the API. */
 export interface QuotaKinds {
   'rate-limit': RateQuota
+  'lease-count': LeaseQuota
 }
 
 export type QuotaKind = keyof QuotaKinds

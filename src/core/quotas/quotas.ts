@@ -35,15 +35,25 @@ export class Quotas {
   readonly #options: QuotasOptions
   readonly #shelves: { readonly [K in QuotaKind]: Shelf<K> }
   #config = DEFAULT_QUOTA_CONFIG
+  #version = 0
 
   constructor(options: QuotasOptions) {
     this.#options = options
     const { namespaces } = options
-    this.#shelves = { 'rate-limit': { byName: new Map(), index: new QuotaIndex((path) => namespaces.find(path)) } }
+    const shelf = <K extends QuotaKind>(): Shelf<K> => ({
+      byName: new Map(),
+      index: new QuotaIndex((path) => namespaces.find(path)),
+    })
+    this.#shelves = { 'rate-limit': shelf(), 'lease-count': shelf() }
   }
 
   get config(): QuotaConfig {
     return this.#config
+  }
+
+  /** Changes with each change of a quota. */
+  get version(): number {
+    return this.#version
   }
 
   async load(): Promise<void> {
@@ -52,6 +62,7 @@ export class Quotas {
 
   /** Rereads the record of a changed key. */
   refresh(key: string): void {
+    this.#version++
     const { storage } = this.#options
     if (key === CONFIG) {
       this.#config = readJson<QuotaConfig>(storage, key) ?? DEFAULT_QUOTA_CONFIG

@@ -27,6 +27,8 @@ export const SYSTEM_READS: ReadonlySet<string> = new Set([
   'quotas/config',
   'quotas/rate-limit/?',
   'quotas/rate-limit/:name',
+  'quotas/lease-count/?',
+  'quotas/lease-count/:name',
   'namespaces/?',
   'namespaces/*path',
   'audit',

@@ -1,10 +1,11 @@
 import { type Call, definePath, type PathSpec, shown } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
-import { bool, commaList, duration, float, string } from '../../logical/fields.js'
+import { bool, commaList, duration, float, int, string } from '../../logical/fields.js'
 import type { Router } from '../mounts/router.js'
 import { routePath } from '../mounts/mount-entry.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
-import type { QuotaConfig, QuotaTarget } from '../quotas/quota-record.js'
+import type { LeaseQuotas } from '../quotas/lease-quotas.js'
+import type { Quota, QuotaConfig, QuotaKind, QuotaTarget } from '../quotas/quota-record.js'
 import type { Quotas } from '../quotas/quotas.js'
 
 const QUOTA = {
@@ -22,6 +23,8 @@ const RATE = {
   block_interval: duration('Time for which a client that exceeds the rate is blocked.'),
 }
 
+const LEASES = { ...QUOTA, max_leases: int('Maximum number of leases.') }
+
 const CONFIG = {
   rate_limit_exempt_paths: commaList('Paths without rate limits, in every namespace.'),
   absolute_rate_limit_exempt_paths: commaList('Paths without rate limits, with the path of their namespace.'),
@@ -31,11 +34,12 @@ const CONFIG = {
 
 interface QuotaPathsOptions {
   readonly quotas: Quotas
+  readonly leaseQuotas: Pick<LeaseQuotas, 'count'>
   readonly namespaces: Pick<NamespaceStore, 'resolve'>
   readonly router: Pick<Router, 'find'>
 }
 
-export const quotaPaths = ({ quotas, namespaces, router }: QuotaPathsOptions): PathSpec[] => {
+export const quotaPaths = ({ quotas, leaseQuotas, namespaces, router }: QuotaPathsOptions): PathSpec[] => {
   const targetOf = ({ values: { path, role } }: Call<typeof QUOTA>): QuotaTarget => {
     const clean = path === '' ? '' : `${path.replace(/^\/+|\/+$/g, '')}/`
     const { namespace, path: rest } = namespaces.resolve(undefined, clean)
@@ -73,6 +77,25 @@ export const quotaPaths = ({ quotas, namespaces, router }: QuotaPathsOptions): P
     return { ...target, name: call.values.name, inheritable }
   }
 
+  const list = (kind: QuotaKind): PathSpec =>
+    definePath(`quotas/${kind}/?`, {}, `List the ${kind} quotas of all namespaces.`, {
+      list: () => ({ data: { keys: quotas.list(kind) } }),
+    })
+
+  const remove =
+    (kind: QuotaKind) =>
+    async ({ values }: Call<Pick<typeof QUOTA, 'name'>>): Promise<undefined> => {
+      await quotas.remove(kind, values.name)
+    }
+
+  const common = (kind: QuotaKind, quota: Quota) => ({
+    inheritable: quota.inheritable,
+    name: quota.name,
+    path: quotas.pathOf(quota),
+    role: quota.role,
+    type: kind,
+  })
+
   return [
     definePath('quotas/config', CONFIG, 'Read or write the settings of all quotas.', {
       read: () => ({ data: showConfig(quotas.config) }),
@@ -86,20 +109,14 @@ export const quotaPaths = ({ quotas, namespaces, router }: QuotaPathsOptions): P
         return undefined
       },
     }),
-    definePath('quotas/rate-limit/?', {}, 'List the rate limit quotas of all namespaces.', {
-      list: () => ({ data: { keys: quotas.list('rate-limit') } }),
-    }),
+    list('rate-limit'),
     definePath('quotas/rate-limit/:name', RATE, 'Read, write or delete a rate limit quota.', {
       read: ({ values }) =>
         shown(quotas.find('rate-limit', values.name), (quota) => ({
+          ...common('rate-limit', quota),
           block_interval: quota.blockSeconds,
-          inheritable: quota.inheritable,
           interval: quota.intervalSeconds,
-          name: quota.name,
-          path: quotas.pathOf(quota),
           rate: quota.rate,
-          role: quota.role,
-          type: 'rate-limit',
         })),
       update: async (call) => {
         const { rate, interval, block_interval } = call.values
@@ -109,10 +126,23 @@ export const quotaPaths = ({ quotas, namespaces, router }: QuotaPathsOptions): P
         await quotas.put('rate-limit', { ...quota, rate, intervalSeconds, blockSeconds: Math.floor(block_interval) })
         return undefined
       },
-      delete: async ({ values }) => {
-        await quotas.remove('rate-limit', values.name)
+      delete: remove('rate-limit'),
+    }),
+    list('lease-count'),
+    definePath('quotas/lease-count/:name', LEASES, 'Read, write or delete a lease count quota.', {
+      read: async ({ values }) => {
+        const quota = quotas.find('lease-count', values.name)
+        if (!quota) return undefined
+        const counter = await leaseQuotas.count(quota)
+        return { data: { ...common('lease-count', quota), counter, max_leases: quota.maxLeases } }
+      },
+      update: async (call) => {
+        const { max_leases: maxLeases } = call.values
+        if (maxLeases <= 0) throw invalid("'max_leases' is invalid")
+        await quotas.put('lease-count', { ...quotaOf(call), maxLeases })
         return undefined
       },
+      delete: remove('lease-count'),
     }),
   ]
 }

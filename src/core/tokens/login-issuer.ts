@@ -7,7 +7,9 @@ import { ENTITY_PATH, type PrimaryEntities } from '../identity/primary-entities.
 import type { OpenMount, Router } from '../mounts/router.js'
 import type { TokenStore } from './tokens.js'
 
-export type LoginResponse = Response & { login: LoginAuth }
+type LoginResponse = Response & { login: LoginAuth }
+
+export const hasLogin = (response: Response | undefined): response is LoginResponse => response?.login !== undefined
 
 interface LoginIssuerOptions {
   readonly tokens: TokenStore

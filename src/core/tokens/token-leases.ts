@@ -17,6 +17,32 @@ interface LeaseRow {
   readonly storageId: string
 }
 
+/** A stored lease: a service token with an expiry. */
+export interface Lease {
+  readonly namespaceId: string
+  /** The path that created the token. */
+  readonly path: string
+  readonly storageId: string
+}
+
+/** Parses the key of a row that names the path of a lease; undefined for any other key. */
+export const parseLease = (key: string): Lease | undefined => {
+  if (key.startsWith(TOKEN_KEYS.times)) {
+    const { made, storageId } = parseTimeKey(key)
+    return made && { ...made, storageId }
+  }
+  if (!key.startsWith(TOKEN_KEYS.indexed)) return undefined
+  const [namespaceId = '', ...rest] = key.slice(TOKEN_KEYS.indexed.length).split('/')
+  return { namespaceId, path: rest.slice(0, -1).join('/'), storageId: rest.at(-1) ?? '' }
+}
+
+/** Yields all leases, in chunks. */
+export async function* allLeases(storage: Storage): AsyncGenerator<readonly Lease[]> {
+  for (const prefix of [TOKEN_KEYS.indexed, TOKEN_KEYS.times]) {
+    for await (const page of pagesOf(storage, prefix, CHUNK)) yield page.flatMap((key) => parseLease(key) ?? [])
+  }
+}
+
 /** Returns the names below a folder of lease IDs, sorted: leases, and folders with a trailing slash. */
 export const listLeases = async (storage: Storage, namespaceId: string, folder: string): Promise<string[]> => {
   const names = new Set(await storage.list(TOKEN_KEYS.leases(namespaceId) + folder))

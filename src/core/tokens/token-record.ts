@@ -109,6 +109,8 @@ export const TOKEN_KEYS = {
   accessors: (namespaceId: string) => `${KEYS.tokens}accessor/${namespaceId}/`,
   children: (parent: string) => `${KEYS.tokens}parent/${parent}/`,
   /** The rows of indexed tokens by creation path. */
+  /** One row per indexed token, by namespace and creation path. */
+  indexed: `${KEYS.leases}id/`,
   leases: (namespaceId: string) => `${KEYS.leases}id/${namespaceId}/`,
   /** One row per token with an expiry, ordered by time. 15 digits are enough for every date. */
   times: `${KEYS.leases}time/`,

@@ -6,7 +6,7 @@ import { answerOf } from './token-format.js'
 import { PresentedTokens } from './presented-tokens.js'
 import { type LoginFacts, loginTokenRequest, ROOT_TOKEN_REQUEST, WRAPPING_TOKEN_REQUEST } from './token-issue.js'
 import { TokenMaker, type TokenStoreOptions } from './token-maker.js'
-import { listLeases } from './token-leases.js'
+import { allLeases, type Lease, listLeases, parseLease } from './token-leases.js'
 import { hasEnded, type TokenEntry } from './token-record.js'
 import { checkRenewable, decideRenewal, renewed } from './token-renewal.js'
 import { TokenRevocation } from './token-revocation.js'
@@ -244,6 +244,17 @@ export class TokenStore {
   listLeases(namespaceId: string, prefix: string): Promise<string[]> {
     const folder = prefix.replace(/\/+$/, '')
     return listLeases(this.#options.storage, namespaceId, folder === '' ? '' : `${folder}/`)
+  }
+
+  /** Yields all leases, in chunks. */
+  leases(): AsyncGenerator<readonly Lease[]> {
+    return allLeases(this.#options.storage)
+  }
+
+  /** Returns the lease of a changed key of the barrier, and whether it exists; undefined for any other key. */
+  leaseOf(key: string): (Lease & { readonly exists: boolean }) | undefined {
+    const lease = parseLease(key)
+    return lease && { ...lease, exists: this.#options.storage.has(key) }
   }
 
   /** Discards cached data of a changed key of the barrier. */

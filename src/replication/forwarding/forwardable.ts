@@ -21,6 +21,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'policies/password/*name': ['update', 'delete'],
     'quotas/config': ['update'],
     'quotas/rate-limit/:name': ['update', 'delete'],
+    'quotas/lease-count/:name': ['update', 'delete'],
     'namespaces/*path': ['update', 'patch', 'delete'],
     // Creates the entity of a login on a secondary. Clients cannot send this request.
     'internal/replicated-entity': ['update'],

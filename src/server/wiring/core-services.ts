@@ -10,6 +10,7 @@ import { effectiveLeaseTtls } from '../../core/mounts/mount-entry.js'
 import { MountService } from '../../core/mounts/mounts.js'
 import { PolicyStore } from '../../core/acl/policies.js'
 import { MountCleanup } from '../../core/mounts/cleanup.js'
+import { LeaseQuotas } from '../../core/quotas/lease-quotas.js'
 import { Quotas } from '../../core/quotas/quotas.js'
 import { Router } from '../../core/mounts/router.js'
 import { tokenCreation } from '../../core/tokens/token-metrics.js'
@@ -126,6 +127,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     position: () => store.position.index,
   })
   const tidy = new TokenTidy({ tokens, namespaces, log })
+  const leaseQuotas = new LeaseQuotas({ quotas, tokens, namespaces, router })
   const mounts = new MountService({
     table,
     types: options.types,
@@ -152,6 +154,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     router,
     policies,
     quotas,
+    leaseQuotas,
     identity,
     primaryEntities,
     tokens,

@@ -214,7 +214,7 @@ interface MountEvents {
  * A class that reads the storage each time has no cache.
  */
 export const coreCaches = (services: CoreServices, { onLeft, onRemoved }: MountEvents) => {
-  const { namespaces, table, router, policies, quotas, identity, tokens, audit } = services
+  const { namespaces, table, router, policies, quotas, leaseQuotas, identity, tokens, audit } = services
   return {
     namespaces(key) {
       namespaces.refresh(key)
@@ -233,7 +233,10 @@ export const coreCaches = (services: CoreServices, { onLeft, onRemoved }: MountE
     policies: (key) => policies.invalidate(key.slice(KEYS.policies.length)),
     quotas: (key) => quotas.refresh(key.slice(KEYS.quotas.length)),
     identity: (key) => identity.invalidate(key.slice(KEYS.identity.length)),
-    tokens: (key) => tokens.invalidate(key),
+    tokens(key) {
+      tokens.invalidate(key)
+      leaseQuotas.note(key)
+    },
     audit: (key) => audit.invalidate(key),
   } satisfies KeyListeners
 }

@@ -105,7 +105,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
 
 /** Returns the paths of access control: policies, token capabilities, leases, wrapping and audit. */
 const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): PathSpec[] => {
-  const { policies, quotas, namespaces, tokens, tidy, wrapping, audit, router } = services
+  const { policies, quotas, leaseQuotas, namespaces, tokens, tidy, wrapping, audit, router } = services
   return [
     ...policyPaths({ policies }),
     ...passwordPolicyPaths({
@@ -115,7 +115,7 @@ const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): Pa
       aclForToken: (presented) => aclOfToken(services, tokens.find(presented)),
       aclForAccessor: (accessor) => aclOfToken(services, tokens.findByAccessor(accessor)),
     }),
-    ...quotaPaths({ quotas, namespaces, router }),
+    ...quotaPaths({ quotas, leaseQuotas, namespaces, router }),
     ...wrappingPaths(wrapping),
     ...leasePaths({ tokens, tidy, clock }),
     ...lockedUsersPaths({ mounts: () => router.all() }),

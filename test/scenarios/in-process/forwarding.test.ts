@@ -56,6 +56,8 @@ const createWrites = (ids: Map<string, string>): readonly (readonly [string, Wri
     ['system quotas/config update', write('POST', 'sys/quotas/config', {})],
     ['system quotas/rate-limit/:name update', write('POST', 'sys/quotas/rate-limit/q', { rate: 1000, path: 'one' })],
     ['system quotas/rate-limit/:name delete', write('DELETE', 'sys/quotas/rate-limit/q')],
+    ['system quotas/lease-count/:name update', write('POST', 'sys/quotas/lease-count/q', { max_leases: 1000 })],
+    ['system quotas/lease-count/:name delete', write('DELETE', 'sys/quotas/lease-count/q')],
     ['system namespaces/*path update', write('POST', 'sys/namespaces/ns1', {})],
     ['system namespaces/*path patch', write('PATCH', 'sys/namespaces/ns1', { custom_metadata: { a: 'b' } })],
     ['', write('POST', 'sys/mounts/inner', { type: 'kv' }, { namespace: 'ns1' })],
