@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import path from 'node:path'
@@ -56,8 +56,15 @@ const isPrivate = ({ uid, mode }: Stats): boolean => uid === process.geteuid?.()
 
 const codeFile = (directory: string, { purpose }: Bundle): string => path.join(directory, `${purpose}.v8`)
 
-/** The digest of saved code. V8 would run damaged code. */
-const digestOf = ({ build }: Bundle, code: Buffer): Buffer => createHash('sha256').update(build).update(code).digest()
+/** Identifies the program of Node.js. V8 itself compares only its own version and options. */
+const nodeProgram = (): string => {
+  const { size, mtimeMs } = statSync(process.execPath)
+  return `${process.version} ${process.arch} ${size} ${mtimeMs}`
+}
+
+/** The digest of saved code. Damaged code and the code of another program of Node.js would end the process. */
+const digestOf = ({ build }: Bundle, code: Buffer): Buffer =>
+  createHash('sha256').update(`${build} ${nodeProgram()} `).update(code).digest()
 
 /** Returns the saved code of this build. Undefined if there is none that is intact and private. */
 const readCode = (directory: string, bundle: Bundle): Buffer | undefined =>

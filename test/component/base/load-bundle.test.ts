@@ -91,6 +91,14 @@ describe('loadBundle', () => {
     expect(load()).toEqual(reused)
   })
 
+  it('code of another Node.js, which can have the same version of V8, is not used', () => {
+    const preload = path.join(directory, 'other.cjs')
+    writeFileSync(preload, "Object.defineProperty(process, 'version', { value: 'v20.0.0' })")
+    load('one', {}, ['--require', preload])
+    expect(load()).toEqual(fresh)
+    expect(load()).toEqual(reused)
+  })
+
   it('code for other options of V8 is not used', () => {
     load()
     expect(load('one', {}, ['--no-opt'])).toEqual(fresh)
