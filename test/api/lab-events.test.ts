@@ -33,6 +33,7 @@ it('events reports actions of commands and clusters, live and after the lab daem
   expect((await home.run('failover', 'A', 'B', '--force', ...NAMED)).status).toBe(0)
   await follower.untilPrinted('"to":"primary"')
   expect((await home.run('start', 'A', ...NAMED)).status).toBe(0)
+  await follower.untilPrinted('fault-expired')
 
   const keeper = home.record('one').keeper.process?.pid ?? 0
   process.kill(keeper, 'SIGKILL')

@@ -17,7 +17,8 @@ it('logs follows a lab from start to end, and one request across clusters', asyn
   const made = await as(secondary.apiAddress, secondary.rootToken)('POST', 'sys/mounts/kv', { type: 'kv' })
   expect(made.status).toBe(204)
   await following.untilPrinted('executing a request of a secondary')
-  const handed = following.stdout.split('\n').find((line) => line.includes('of a secondary is executed')) ?? '{}'
+  const handed =
+    following.stdout.split('\n').find((line) => line.includes('executing a request of a secondary')) ?? '{}'
   expect(following.stdout).not.toContain('sys/mounts/kv')
   const id = (JSON.parse(handed) as { request_id: string }).request_id
   const { stdout } = await home.run('logs', '--request-id', id)

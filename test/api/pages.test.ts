@@ -35,7 +35,7 @@ beforeAll(async () => {
   installed = await Installation.make()
   const main = path.join(installed.packageDirectory, 'dist', 'main.js')
   const randomPorts = 'if [ "$1" = up ]; then shift; set -- up --ports random "$@"; fi'
-  writeProgram(path.join(installed.bin, 'understudy'), randomPorts, `exec '${main}' "$@"`)
+  writeProgram(path.join(installed.bin, 'understudy'), randomPorts, `exec '${process.execPath}' '${main}' "$@"`)
   // The stock client, and the tests of a reader: these only check that they get a cluster that accepts their token.
   writeProgram(path.join(installed.bin, 'vault'), 'exec understudy vault "$@"')
   writeProgram(path.join(installed.bin, 'go'), 'exec understudy vault token lookup')

@@ -227,8 +227,10 @@ describe('actions on the lab page', () => {
     await lab.see('.plan li:has-text("crash A")')
     await lab.saveScreenshots('drill')
     await lab.expectNoBarrier()
+    // The drill takes about two seconds, and may end before the click returns.
+    const running = lab.see('.steps [aria-current=step]')
     await lab.press('Run')
-    await lab.see('.steps [aria-current=step]')
+    await running
     await lab.saveScreenshots('drilling')
     await lab.see('.steps .passed:has-text("the primary crashes")')
     await lab.cluster('A', 'away')

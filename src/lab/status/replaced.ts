@@ -32,10 +32,13 @@ export const findReplaced = (clusters: readonly Ranked[]): Replaced[] =>
 const isSuccessor = (one: Ranked, other: Ranked, kind: Kind): boolean => {
   const [ours, theirs] = [one[kind], other[kind]]
   if (theirs.mode !== 'primary' || theirs.clusterId === '' || theirs.clusterId !== ours.clusterId) return false
-  if (ours.mode === 'primary') return isOlder(one, other, kind) || !isOlder(other, one, kind)
+  if (ours.mode === 'primary') return isOlder(one, other) || !isOlder(other, one)
   return isDetached(ours) && ours.merkleRoot !== theirs.merkleRoot
 }
 
-/** Whether a primary rejects writes because of a newer primary, or has registered the other primary as its secondary. */
-const isOlder = (one: Ranked, other: Ranked, kind: Kind): boolean =>
-  one.health === 503 || one[kind].knownSecondaries.includes(idOf(kind, other.name))
+/**
+ * Whether a primary rejects writes because of a newer primary, or has registered the other primary as its secondary. A DR
+ * secondary becomes a performance primary too when it is promoted, so either kind shows it.
+ */
+const isOlder = (one: Ranked, other: Ranked): boolean =>
+  one.health === 503 || KINDS.some((kind) => one[kind].knownSecondaries.includes(idOf(kind, other.name)))

@@ -67,7 +67,7 @@ describe('keys and tokens', () => {
     await using lab = await startLab('pr-dr')
     await lab.converged()
     expect(await codeAndText(() => lab.failover('C', 'B'))).toBe(
-      'remote: the DR primary of B is A, not C, and A is running: use "understudy failover A B --name pr-dr"',
+      `remote: the DR primary of B is A, not C, and A is running: use "lab.failover('A', 'B')"`,
     )
     expect([(await lab.A.status('dr')).mode, (await lab.B.status('dr')).mode]).toEqual(['primary', 'secondary'])
   })
@@ -137,7 +137,7 @@ describe('operations', () => {
     ] as const)
       await cluster.anonymous.call('POST', '/_understudy/v1/faults/corrupt', { body: { tree: 'replicated', page } })
     expect(await codeAndText(() => lab.switchover('A', 'B'))).toMatch(
-      /^remote: B was not promoted, because its data differs; A is the DR primary again; .*rejoin B A.*reindex/,
+      /^remote: B was not promoted, because its data differs; A is the DR primary again; .*lab\.rejoin\('B', 'A'\).*reindex/,
     )
     expect((await lab.A.status('dr')).mode).toBe('primary')
   })
@@ -163,7 +163,7 @@ describe('operations', () => {
     await lab.A.client.write('kv/greeting', { word: 'last' })
     await lab.A.client.write('sys/replication/dr/primary/demote', {})
     expect(await codeAndText(() => lab.failover('A', 'B'))).toMatch(
-      /^remote: A is running as a demoted cluster, .*failover B A/,
+      /^remote: A is running as a demoted cluster, .*lab\.failover\('B', 'A'\)/,
     )
     expect(await codeAndText(() => lab.switchover('A', 'B'))).toBe(
       'remote: A is not a DR primary: it is a DR secondary',
@@ -524,7 +524,7 @@ describe('what is not known', () => {
       ['activate', ['A', 'B'], 'options is missing, but must be a map'],
       ['activate', ['A', 'B', { kind: 'dr', filter: { mode: 'allow', path: [] } }], 'filter requires "paths"'],
       ['drill', [null], 'drill is null (empty), but must be a name, a file or an object'],
-      ['drill', ['dr-failover', { slo: { rto: 1 } }], 'unknown key "slo.rto"; known keys: rtoMs, writesLost'],
+      ['drill', ['dr-failover', { slo: { rto: 1 } }], 'unknown key "slo.rto"; did you mean "rtoMs"?'],
       ['reset', [{}], 'the argument is not a snapshot of a lab'],
     ]
     for (const [name, given, text] of refusals)
@@ -549,7 +549,7 @@ describe('what is not known', () => {
     expect(lab.clock.skewMs).toBe(0)
     const wrongKind = { kind: 'perf' } as unknown as { kind: 'dr' }
     expect(await codeAndText(() => lab.activate('A', 'B', wrongKind))).toBe(
-      'usage: activate: kind is "perf", but must be "dr" or "performance"',
+      'usage: activate: kind is "perf", but must be "dr" or "performance"; did you mean "performance"?',
     )
     await using other = await startLab('single')
     const foreign = await other.snapshot()
