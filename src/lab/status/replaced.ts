@@ -38,7 +38,7 @@ const isSuccessor = (one: Ranked, other: Ranked, kind: Kind): boolean => {
 
 /**
  * Whether a primary rejects writes because of a newer primary, or has registered the other primary as its secondary. A DR
- * secondary becomes a performance primary too when it is promoted, so either kind shows it.
+ * failover also moves the performance primary, so a registration of either kind decides for both.
  */
 const isOlder = (one: Ranked, other: Ranked): boolean =>
   one.health === 503 || KINDS.some((kind) => one[kind].knownSecondaries.includes(idOf(kind, other.name)))

@@ -22,6 +22,12 @@ it('the replaced one of two primaries rejects writes or has registered the other
   ])
 })
 
+it('after a failover of a DR and performance primary, its successor is replaced in neither replication set', () => {
+  const performance = parseStatus('performance', { ...PRIMARY, cluster_id: 'shared' })
+  const former = { ...ofKind('dr', 'A', { ...PRIMARY, known_secondaries: ['dr-b'] }), performance }
+  expect(findReplaced([former, { ...ofKind('dr', 'B', PRIMARY), performance }])).toEqual(REPLACED)
+})
+
 it('if nothing shows which of two primaries is newer, each of them may have lost entries', () => {
   const both = findReplaced([ofKind('dr', 'A', PRIMARY), ofKind('dr', 'B', PRIMARY)])
   expect(both).toEqual([...REPLACED, { name: 'B', kind: 'dr', successor: 'A' }])
