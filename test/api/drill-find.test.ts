@@ -44,5 +44,9 @@ it('drill find injects a fault that only its symptoms show, and verifies the fix
   expect((await find('--check')).status).toBe(3)
   expect((await home.run('start', 'C', ...NAMED)).status).toBe(0)
   expect((await find('--check')).stdout).toContain('The fault was: the server of C was stopped')
+
+  expect((await find('--seed', '5')).status).toBe(0)
+  expect((await home.run('reset', '--yes', ...NAMED)).status).toBe(0)
+  expect((await find('--check')).stderr, 'a reset removes the fault').toContain('has no hidden fault')
   expect((await home.run('down', 'one')).status).toBe(0)
 })

@@ -48,6 +48,9 @@ export const makeDirectories = (directory: string, fix = 'set XDG_STATE_HOME to 
   }
 }
 
+/** Returns the file with the record of the hidden fault that "drill find" injected into a lab. */
+export const hiddenFaultFile = (name: string): string => path.join(labDirectory(name), 'find')
+
 const recordFile = (name: string): string => path.join(labDirectory(name), 'lab.json')
 
 export const hasRecord = (name: string): boolean => existsSync(recordFile(name))

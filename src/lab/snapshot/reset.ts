@@ -13,7 +13,7 @@ import { LabDaemonClient } from '../daemon/lab-daemon-client.js'
 import { LabError } from '../model/lab-error.js'
 import { claimLab } from '../processes/claim.js'
 import { findServer, launchCluster, startLabDaemon } from '../processes/launch.js'
-import { requireLab, saveLab } from '../model/lab-directory.js'
+import { hiddenFaultFile, requireLab, saveLab } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
 import type { ProcessFacts } from '../model/process-table.js'
 import { waitForAnswers } from '../requests/replication.js'
@@ -99,6 +99,8 @@ const loadInto = async (
   using _claim = claimLab(name, 'changed', host)
   const load = async () => loadLabImage(await withAllRunning(requireLab(name), options, host), image, options, host)
   const lab = await inStep('load the saved state', load, 'loaded the saved state')
+  // The image has no hidden fault, so the next "drill find" can inject one.
+  rmSync(hiddenFaultFile(name), { force: true })
   const details = { verb, savedAt }
   await new LabDaemonClient(lab.keeper.socket).emit({ kind: 'command', details })
 }

@@ -4,7 +4,7 @@ import { replaceFile } from '../../../base/replace-file.js'
 import { createSeededRandom } from '../../../base/random.js'
 import { formatMs } from '../../texts/format.js'
 import { LabError } from '../../model/lab-error.js'
-import { commandIn, labDirectory } from '../../model/lab-directory.js'
+import { commandIn, hiddenFaultFile } from '../../model/lab-directory.js'
 import type { LiveLab } from '../../live/live-lab.js'
 import type { LabKind } from '../../model/server-verbs.js'
 import { waitFor } from '../../requests/wait.js'
@@ -17,7 +17,6 @@ import {
 } from './hidden-faults.js'
 import { findReplicationLinks, findTrouble, preparePractice, type ReplicationLink } from './traffic.js'
 import { readFileSync, rmSync } from 'node:fs'
-import path from 'node:path'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 
 /** Maximum time until an injected fault has visible effects. */
@@ -140,25 +139,21 @@ interface FaultRecord {
   readonly isRevealed?: boolean
 }
 
-/**
- * Returns the file of the record in the directory of the lab. It is compressed, so that a reader of the directory does
- * not see the answer by accident. It is not encrypted.
- */
-const fileOf = (lab: string): string => path.join(labDirectory(lab), 'find')
-
 const readRecord = (lab: string): FaultRecord | undefined => {
-  const text = attempt(() => readFileSync(fileOf(lab), 'utf8'))
+  const file = hiddenFaultFile(lab)
+  const text = attempt(() => readFileSync(file, 'utf8'))
   if (text === undefined) return undefined
   try {
     return JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString('utf8')) as FaultRecord
   } catch (error) {
-    throw new LabError('conflict', `${fileOf(lab)} is damaged: remove this file, and run "understudy reset"`, {
+    throw new LabError('conflict', `${file} is damaged: remove this file, and run "understudy reset"`, {
       cause: error,
     })
   }
 }
 
+/** Writes the record compressed, so that a reader of the directory does not see the answer by accident. */
 const writeRecord = (lab: string, record: FaultRecord): void =>
-  replaceFile(fileOf(lab), deflateRawSync(JSON.stringify(record)).toString('base64'))
+  replaceFile(hiddenFaultFile(lab), deflateRawSync(JSON.stringify(record)).toString('base64'))
 
-const deleteRecord = (lab: string): void => rmSync(fileOf(lab), { force: true })
+const deleteRecord = (lab: string): void => rmSync(hiddenFaultFile(lab), { force: true })
