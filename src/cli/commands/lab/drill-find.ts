@@ -74,7 +74,7 @@ const check = async (lab: LiveLab, { json }: Pick<FindFlags, 'json'>, output: Ou
     output.data(`Fixed after ${took}. The fault was: ${told.what}.\nSymptom: ${told.seen}.`)
   }
   if (judgement.isMended) return EXIT.ok
-  output.complain(`Not fixed yet: ${judgement.seen}.`)
+  output.complain(`Not fixed yet: ${judgement.seen.replace(/\.$/, '')}.`)
   return EXIT.assertion
 }
 
