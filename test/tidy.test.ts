@@ -48,7 +48,13 @@ const PAGE_TOOLS = 'src/base/shell.ts'
 const ORDER: Record<string, readonly string[]> = {
   auth: ['approle token userpass'],
   cli: ['container terminal', 'commands vault', '.', 'completion'],
-  core: ['acl namespaces passwords seal status', 'identity mounts', 'tokens', 'audit quotas wrapping', 'pipeline system'],
+  core: [
+    'acl namespaces passwords seal status',
+    'identity mounts',
+    'tokens',
+    'audit quotas wrapping',
+    'pipeline system',
+  ],
   http: ['limits message', 'connection request', 'response', '.'],
   lab: [
     'model texts',
