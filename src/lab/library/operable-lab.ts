@@ -96,6 +96,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
     const found = this.clusters.find((cluster) => cluster.name === name)
     if (found) return found
     const names = this.clusters.map((cluster) => cluster.name).join(', ')
+    if (typeof name !== 'string') throw new LabError('usage', `specify a cluster by its name: ${names}`)
     throw new LabError('usage', `the topology ${this.topology.name} has no cluster ${name}; it has ${names}`)
   }
 

@@ -185,6 +185,8 @@ describe('operations', () => {
     const dynamic = lab as unknown as { failover(lost: string, to: string): Promise<void> }
     expect(await codeAndText(() => dynamic.failover('A', 'Z'))).toMatch(/^usage: .*no cluster Z; it has A, B/)
     expect(await codeAndText(() => lab.failover('A', 'A'))).toBe('usage: specify two different clusters')
+    const untyped = lab as unknown as { failover(lost: string): Promise<void> }
+    expect(await codeAndText(() => untyped.failover('A'))).toMatch(/^usage: specify a cluster by its name: A, B/)
   })
 
   it('an error reports a pending operation token ceremony, and how to cancel it', async () => {

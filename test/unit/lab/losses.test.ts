@@ -126,7 +126,7 @@ it('an odd list of one cluster leaves the lists of the others, and both commands
     { cluster: 'B', losses: [{ reason: 'r' }] },
   ])
   expect(describeLosses('default', found)).toEqual([
-    `A does not report its lost log entries (${error}): understudy losses A`,
+    `A does not report its lost log entries (${error})`,
     'B discarded 1 log entry (kv/a) that its new primary lacked: understudy losses B',
   ])
   expect(describeReports(found, () => undefined)).toMatch(`A: unknown (${error})\nB: 1 log entry lost (r)\n`)

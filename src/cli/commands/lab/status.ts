@@ -60,10 +60,13 @@ export const describeLosses = (lab: string, found: readonly FoundLosses[]): stri
       ...(countLost(held) > 0 ? [`has ${describeLost(held)} that its primary lost`] : []),
       ...unlistedLosses(losses).map(({ reason }) => `has no list of the lost log entries (${reason})`),
       ...unlistedLosses(held).map(({ reason }) => `has no list of the log entries that its primary lost (${reason})`),
-      ...(error === undefined ? [] : [`does not report its lost log entries (${error})`]),
       ...(restored === '' ? [] : [`discarded the revocation of ${restored}, which came back`]),
     ]
-    return texts.map((text) => `${cluster} ${text}: ${commandIn(lab, `losses ${cluster}`)}`)
+    return [
+      ...texts.map((text) => `${cluster} ${text}: ${commandIn(lab, `losses ${cluster}`)}`),
+      // `losses` would fail as well.
+      ...(error === undefined ? [] : [`${cluster} does not report its lost log entries (${error})`]),
+    ]
   })
 
 /** Columns that are omitted on a narrow screen, the first one first. */
