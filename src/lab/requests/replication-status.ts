@@ -59,8 +59,11 @@ export const parseStatus = (kind: Kind, status: Status): ReplicationStatus => {
     connectedSecondaries: connected.map((row) => textOfJson(row.node_id)),
     heardAddress: isSecondary ? textOfJson(heard.cluster_address ?? '') : '',
     lastHeartbeat: isSecondary ? timeOf(heard.last_heartbeat) : '',
-    // A detached secondary also reports `shutdown`, but knows no address of a primary.
-    isAhead: text('connection_state') === 'shutdown' && textsOfJson(status.known_primary_cluster_addrs).length > 0,
+    // A detached secondary also reports `shutdown`, but knows no address. During a promotion, the data is not `idle`.
+    isAhead:
+      text('connection_state') === 'shutdown' &&
+      text('state') === 'idle' &&
+      textsOfJson(status.known_primary_cluster_addrs).length > 0,
     ageMs: countOf(heard.replication_primary_canary_age_ms),
   }
 }

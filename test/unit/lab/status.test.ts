@@ -281,6 +281,12 @@ it('the problem of a cluster that does not respond states the reason', async () 
   expect((await view('paused')).problems).toEqual(['is paused'])
 })
 
+it('a secondary whose promotion has stopped its stream is not ahead of its primary', () => {
+  const stopped = { mode: 'secondary', connection_state: 'shutdown', known_primary_cluster_addrs: ['https://a:8201'] }
+  expect(parseStatus('dr', { ...stopped, state: 'stream-wals' }).isAhead).toBe(false)
+  expect(parseStatus('dr', { ...stopped, state: 'idle' }).isAhead).toBe(true)
+})
+
 it('status names the way out for a secondary that is ahead of its primary', async () => {
   const answers: Readonly<Record<string, Record<string, unknown>>> = {
     'sys/health': { initialized: true, sealed: false },
