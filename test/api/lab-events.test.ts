@@ -31,7 +31,7 @@ it('events reports actions of commands and clusters, live and after the lab daem
   await home.run('crash', 'A', ...NAMED)
   await follower.untilPrinted('"to":"stopped"')
   expect((await home.run('failover', 'A', 'B', '--force', ...NAMED)).status).toBe(0)
-  await follower.untilPrinted('"to":"primary"')
+  await until(async () => shown(await eventsOf(home)).includes('B role dr secondary primary'))
   expect((await home.run('start', 'A', ...NAMED)).status).toBe(0)
   await follower.untilPrinted('fault-expired')
 
