@@ -85,8 +85,8 @@ const startRewound = async (
   return { a, b, token, restore }
 }
 
-/** Starts a primary with a DR copy and a performance secondary. Both have more writes than the primary, whose disk is older. */
-const startAllAhead = async (writesOfBoth: readonly string[], writesOfC: readonly string[] = []) => {
+/** Starts a primary with a DR copy and a performance secondary, and copies the disk of the primary. */
+const startBoth = async () => {
   const [a, b, c] = [await world.start('a'), await world.start('b'), await world.start('c')]
   await a.change('replication/performance/primary/enable')
   await a.change('replication/dr/primary/enable')
@@ -95,6 +95,12 @@ const startAllAhead = async (writesOfBoth: readonly string[], writesOfC: readonl
   await a.writeValue(key('both'), 'on all')
   await Promise.all([untilStreaming(b, 'dr', a), untilStreaming(c, 'performance', a)])
   const restore = await copyDisk(a)
+  return { a, b, c, restore }
+}
+
+/** Starts a primary with a DR copy and a performance secondary. Both have more writes than the primary, whose disk is older. */
+const startAllAhead = async (writesOfBoth: readonly string[], writesOfC: readonly string[] = []) => {
+  const { a, b, c, restore } = await startBoth()
   for (const name of writesOfBoth) await a.writeValue(key(name), 'acknowledged')
   await untilStreaming(b, 'dr', a)
   b.network.down()
@@ -225,14 +231,7 @@ test.each([false, true])(
 )
 
 test('a performance secondary lists writes of an older disk of its primary that replaced replicated ones', async () => {
-  const [a, b, c] = [await world.start('a'), await world.start('b'), await world.start('c')]
-  await a.change('replication/performance/primary/enable')
-  await a.change('replication/dr/primary/enable')
-  await joinSet(b, 'dr', a, 'b')
-  await joinSet(c, 'performance', a, 'c')
-  await a.writeValue(key('both'), 'on all')
-  await Promise.all([untilStreaming(b, 'dr', a), untilStreaming(c, 'performance', a)])
-  const restore = await copyDisk(a)
+  const { a, b, c, restore } = await startBoth()
   c.network.down()
   for (let n = 1; n <= 5; n++) await a.writeValue(key(`n${n}`), 'acknowledged')
   await untilStreaming(b, 'dr', a)

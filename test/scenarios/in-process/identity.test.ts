@@ -5,17 +5,26 @@ import { until } from '../../support/until.js'
 
 type Fields = Record<string, unknown>
 
-it('entities are written through a performance secondary, apply on every cluster, and are unavailable on a DR copy', async () => {
-  await using lab = await startLab('pr-dr')
-  const { A, B, C } = lab
-  await A.client.write('sys/auth/userpass', { type: 'userpass' })
-  await A.client.write('auth/userpass/users/joe', { password: 'correct' })
-  await A.client.write('sys/mounts/kv', { type: 'kv' })
-  await A.client.write('sys/policies/acl/reader', { policy: 'path "kv/*" { capabilities = ["read"] }' })
-  await A.client.write('kv/a', { k: 'v' })
-  const { accessor } = (await A.client.read('sys/auth/userpass')).data as Fields
+const startThree = () => startLab('pr-dr')
+
+/** Adds the user joe, a secret, and a policy for it, on all clusters. Returns the accessor of the auth mount. */
+const addUser = async (lab: Awaited<ReturnType<typeof startThree>>): Promise<unknown> => {
+  const { client } = lab.A
+  await client.write('sys/auth/userpass', { type: 'userpass' })
+  await client.write('auth/userpass/users/joe', { password: 'correct' })
+  await client.write('sys/mounts/kv', { type: 'kv' })
+  await client.write('sys/policies/acl/reader', { policy: 'path "kv/*" { capabilities = ["read"] }' })
+  await client.write('kv/a', { k: 'v' })
+  const { accessor } = (await client.read('sys/auth/userpass')).data as Fields
   await lab.converged()
-  await C.takeRoot()
+  await lab.C.takeRoot()
+  return accessor
+}
+
+it('entities are written through a performance secondary, apply on every cluster, and are unavailable on a DR copy', async () => {
+  await using lab = await startThree()
+  const { A, B, C } = lab
+  const accessor = await addUser(lab)
 
   const made = (await C.client.write('identity/entity', { name: 'joe', policies: ['reader'] })).data as Fields
   const body = { name: 'joe', mount_accessor: accessor, canonical_id: made.id }
@@ -62,7 +71,7 @@ it('entities are written through a performance secondary, apply on every cluster
 })
 
 it('every cluster rejects the tokens of a deleted entity, but not those of an entity that is still replicating', async () => {
-  await using lab = await startLab('pr-dr')
+  await using lab = await startThree()
   const { A, B, C } = lab
   await A.client.write('sys/auth/userpass', { type: 'userpass' })
   for (const [user, type] of Object.entries({ joe: 'service', bea: 'batch' })) {
@@ -103,16 +112,9 @@ it('every cluster rejects the tokens of a deleted entity, but not those of an en
 })
 
 it('groups written through a performance secondary add policies on every cluster, also after a failover', async () => {
-  await using lab = await startLab('pr-dr')
+  await using lab = await startThree()
   const { A, B, C } = lab
-  await A.client.write('sys/auth/userpass', { type: 'userpass' })
-  await A.client.write('auth/userpass/users/joe', { password: 'correct' })
-  await A.client.write('sys/mounts/kv', { type: 'kv' })
-  await A.client.write('sys/policies/acl/reader', { policy: 'path "kv/*" { capabilities = ["read"] }' })
-  await A.client.write('kv/a', { k: 'v' })
-  const { accessor } = (await A.client.read('sys/auth/userpass')).data as Fields
-  await lab.converged()
-  await C.takeRoot()
+  const accessor = await addUser(lab)
   const login = async (at: typeof A) =>
     (await at.anonymous.write('auth/userpass/login/joe', { password: 'correct' })).auth as {
       readonly client_token: string
