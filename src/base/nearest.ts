@@ -11,6 +11,12 @@ export const nearest = (word: string, known: readonly string[]): string | undefi
   return word.length < ABBREVIATION_MIN ? undefined : known.find((one) => one.startsWith(word.toLowerCase()))
 }
 
+/** Returns text for the end of a message about an unknown word: the nearest known word; empty if none is close. */
+export const suggestion = (word: string, known: readonly string[]): string => {
+  const meant = nearest(word, known)
+  return meant ? `; did you mean "${meant}"?` : ''
+}
+
 /**
  * Returns the number of changes that turn one text into the other. A change inserts, deletes or replaces a letter, or
  * swaps two adjacent letters.

@@ -1,3 +1,5 @@
+import { counted } from '../base/counted.js'
+
 /**
  * The code of an expected failure, which `http` maps to an HTTP status code. All expected failures are LogicalErrors.
  * Any other error is a bug.
@@ -52,7 +54,18 @@ export class LogicalError extends Error {
     this.data = options.data
     this.headers = options.headers
   }
+
+  /** Returns a copy of this error with other options. */
+  with(options: Pick<LogicalErrorOptions, 'wrapped' | 'headers'>): LogicalError {
+    const { code, message, cause, wrapped, data, headers } = this
+    const own = { cause, wrapped, ...(data && { data }), ...(headers && { headers }) }
+    return new LogicalError(code, message, { ...own, ...options })
+  }
 }
+
+/** Returns true for an error of a write to a replicated key that this cluster may not write. */
+export const isReadOnly = (error: unknown): error is LogicalError =>
+  error instanceof LogicalError && error.code === 'read-only'
 
 /** Returns LogicalError 400 for an invalid request, with a plain text. */
 export const invalid = (message: string): LogicalError => new LogicalError('invalid-request', message)
@@ -82,8 +95,9 @@ export const unsupportedOperation = (): LogicalError =>
 export const permissionDenied = (): LogicalError =>
   new LogicalError('permission-denied', 'permission denied', { wrapped: true })
 
-/** Formats one error like a list of errors in Vault. */
-export const wrapErrorText = (message: string): string => `1 error occurred:\n\t* ${message}\n\n`
+/** Formats errors like a list of errors in Vault. */
+export const wrapErrorText = (...messages: readonly string[]): string =>
+  `${counted(messages.length, 'error')} occurred:\n${messages.map((message) => `\t* ${message}\n`).join('')}\n`
 
 /** The texts with which a cluster rejects requests in some of its states. Clients depend on these texts. */
 export const SEALED_REFUSAL = 'Vault is sealed'
@@ -101,6 +115,4 @@ export const STOPPING_REFUSAL = 'the server is stopping'
 
 /** Returns the error for a path that requires no token: its text is not in the list format of Vault. */
 export const unwrapped = (error: unknown): unknown =>
-  error instanceof LogicalError && error.wrapped
-    ? new LogicalError(error.code, error.message, { cause: error.cause, ...(error.data && { data: error.data }) })
-    : error
+  error instanceof LogicalError && error.wrapped ? error.with({ wrapped: false }) : error

@@ -5,7 +5,7 @@
  */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, isReadOnly, type LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Lockout } from '../../logical/lockout.js'
 import type { LoginAuth, RenewalTimes, Request, Response, TokenOrigin } from '../../logical/request.js'
@@ -60,7 +60,7 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
    * function resets the failure counter first.
    */
   const onForwarded = (role: Role) => (error: unknown) => {
-    if (error instanceof LogicalError && error.code === 'read-only') lockout.unlock(role.roleId)
+    if (isReadOnly(error)) lockout.unlock(role.roleId)
     throw error
   }
 

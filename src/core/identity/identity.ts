@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import { LogicalError, permissionDenied } from '../../logical/errors.js'
+import { isReadOnly, permissionDenied } from '../../logical/errors.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 import { lowerNames } from '../../logical/token-fields.js'
 import type { AliasFactors, Entity, Group, IdentityRecord, Membership, RecordFinder } from '../../logical/identity.js'
@@ -190,7 +190,7 @@ export class IdentityStore {
     try {
       return await this.#put(query)
     } catch (error) {
-      if (found && error instanceof LogicalError && error.code === 'read-only') return found
+      if (found && isReadOnly(error)) return found
       throw error
     }
   }

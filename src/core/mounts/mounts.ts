@@ -2,7 +2,7 @@ import { NOT_PRINTABLE } from '../../base/printable.js'
 import { base62, uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import type { BackendType } from '../../logical/backend.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, isReadOnly } from '../../logical/errors.js'
 import type { JsonValue } from '../../logical/json.js'
 import type { NamespaceRef } from '../../logical/request.js'
 import { putJson } from '../../logical/storage.js'
@@ -121,7 +121,7 @@ export class MountService {
       await table.add(missing).catch((error: unknown) => {
         // The replicated entries of a secondary arrive from its primary. A DR secondary also receives the local
         // entries.
-        if (!(error instanceof LogicalError && error.code === 'read-only')) throw error
+        if (!isReadOnly(error)) throw error
       })
     }
   }

@@ -5,7 +5,7 @@ import { type HclBody, HclError, type HclValue } from '../../base/hcl-tree.js'
 import { LIMITS } from '../../base/limits.js'
 import { NOT_PRINTABLE } from '../../base/printable.js'
 import type { Random } from '../../base/random.js'
-import { invalidInList } from '../../logical/errors.js'
+import { invalidInList, wrapErrorText } from '../../logical/errors.js'
 
 /** A password must contain at least `least` characters of the charset. */
 interface CharsetRule {
@@ -25,10 +25,7 @@ interface PasswordPolicy {
 export const parsePasswordPolicy = (text: string): PasswordPolicy => {
   const policy = readPolicy(text)
   const problems = problemsOf(policy)
-  if (problems.length > 0) {
-    const title = problems.length === 1 ? '1 error occurred' : `${problems.length} errors occurred`
-    throw refused(`${title}:\n${problems.map((problem) => `\t* ${problem}\n`).join('')}\n`)
-  }
+  if (problems.length > 0) throw refused(wrapErrorText(...problems))
   const { passwordCharactersMin: min, passwordCharactersMax: max } = LIMITS
   if (policy.length < min || policy.length > max)
     throw invalidInList(`passwords must be between ${min} and ${max} characters`)

@@ -1,6 +1,6 @@
 import { isAddressAllowed } from '../tokens/token-record.js'
 import { decideWriteOperation } from '../../logical/dispatch.js'
-import { LogicalError, permissionDenied } from '../../logical/errors.js'
+import { LogicalError, permissionDenied, wrapErrorText } from '../../logical/errors.js'
 import type { BodySender } from '../../logical/incoming.js'
 import type { PathRules } from '../../logical/path-rules.js'
 import type { NamespaceRef, Request } from '../../logical/request.js'
@@ -139,5 +139,5 @@ const pathWithMount = (path: string, route: Route | undefined): string =>
 
 const tokenMissing = (presented: string | undefined): LogicalError =>
   presented
-    ? new LogicalError('permission-denied', '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n')
+    ? new LogicalError('permission-denied', wrapErrorText('permission denied', 'invalid token'))
     : new LogicalError('permission-denied', 'permission denied')

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { dispatch, findPath } from '../../logical/dispatch.js'
 import { canBeWrapped } from '../../logical/envelope.js'
-import { invalid, LogicalError, unwrapped } from '../../logical/errors.js'
+import { invalid, isReadOnly, LogicalError, unwrapped } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
 import { NO_RULES } from '../../logical/path-rules.js'
 import { isWrite, type NamespaceRef, type Request, type Response, ROOT_NAMESPACE } from '../../logical/request.js'
@@ -251,7 +251,7 @@ export class RequestHandler {
       const run = () => dispatch(route.mount.backend, request, route.path)
       return { response: await readWithinBudget(request, run, rawSize) }
     } catch (error) {
-      if (!(error instanceof LogicalError && error.code === 'read-only')) throw error
+      if (!isReadOnly(error)) throw error
       if (!this.#options.mayForward({ ...route, request })) {
         throw new LogicalError(
           'invalid-request',

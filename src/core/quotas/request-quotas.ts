@@ -77,13 +77,7 @@ export const withHeaders = async (
     return response
   } catch (error) {
     if (!(error instanceof LogicalError)) throw error
-    const { code, message, wrapped, data, cause } = error
-    throw new LogicalError(code, message, {
-      wrapped,
-      cause,
-      ...(data && { data }),
-      headers: { ...headers, ...error.headers },
-    })
+    throw error.with({ headers: { ...headers, ...error.headers } })
   }
 }
 

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, isReadOnly } from '../../logical/errors.js'
 import type { LoginAuth, Request, Response } from '../../logical/request.js'
 import type { LogState } from '../../logical/log-state.js'
 import { routePath } from '../mounts/mount-entry.js'
@@ -92,7 +92,7 @@ export class LoginIssuer {
     try {
       return await this.#options.tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
     } catch (error) {
-      if (!(error instanceof LogicalError && error.code === 'read-only') || !login.alias) throw error
+      if (!isReadOnly(error) || !login.alias) throw error
       const alias = { accessor: mount.entry.accessor, name: login.alias.name }
       return this.#options.primaryEntities.ask(request, alias)
     }

@@ -1,5 +1,5 @@
 import { lifeMs } from '../../base/duration.js'
-import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
+import { invalid, isReadOnly, permissionDenied } from '../../logical/errors.js'
 import type { NamespaceRef, TokenView } from '../../logical/request.js'
 import type { IssuedToken, TokenRequest } from '../../logical/token-request.js'
 import { answerOf } from './token-format.js'
@@ -151,7 +151,7 @@ export class TokenStore {
     try {
       return (await identity.findOrCreate({ mountAccessor, name, metadata: {}, namespaceId })).id
     } catch (error) {
-      if (!askEntity || !(error instanceof LogicalError && error.code === 'read-only')) throw error
+      if (!askEntity || !isReadOnly(error)) throw error
       return askEntity({ accessor: mountAccessor, name, namespaceId })
     }
   }

@@ -1,5 +1,5 @@
 import { counted } from '../../base/counted.js'
-import { nearest } from '../../base/nearest.js'
+import { suggestion } from '../../base/nearest.js'
 import { LabError } from '../model/lab-error.js'
 import { isRecord, type Schema } from './schema.js'
 
@@ -70,8 +70,7 @@ const findInMap = (
 }
 
 const describeUnknownKey = (key: string, prefix: string, known: readonly string[]): string => {
-  const guess = nearest(key, known)
-  return `unknown key "${prefix}${key}"${guess ? `; did you mean "${guess}"?` : `; known keys: ${known.join(', ')}`}`
+  return `unknown key "${prefix}${key}"${suggestion(key, known) || `; known keys: ${known.join(', ')}`}`
 }
 
 const findInScalar = (schema: Schema, value: unknown): string | undefined => {
@@ -79,10 +78,8 @@ const findInScalar = (schema: Schema, value: unknown): string | undefined => {
   const shown = typeof value === 'string' ? JSON.stringify(value) : String(value)
   const must = `is ${shown}, but must be ${describeAllowed(schema)}`
   if (schema.const !== undefined && value !== schema.const) return must
-  if (choices && !choices.includes(String(value))) {
-    const guess = typeof value === 'string' ? nearest(value, choices) : undefined
-    return `${must}${guess ? `; did you mean "${guess}"?` : ''}`
-  }
+  if (choices && !choices.includes(String(value)))
+    return typeof value === 'string' ? must + suggestion(value, choices) : must
   if (typeof value === 'string' && pattern !== undefined && !new RegExp(pattern).test(value)) return must
   // The negated condition also rejects NaN.
   return typeof value === 'number' && !(value >= minimum && value <= maximum) ? must : undefined

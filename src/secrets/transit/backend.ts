@@ -12,7 +12,7 @@ import { KeyStore } from './key-store.js'
 import { signingPaths } from './signing-paths.js'
 import { toolPaths } from './tool-paths.js'
 import { PeriodicWork } from '../../base/periodic-work.js'
-import { LogicalError } from '../../logical/errors.js'
+import { isReadOnly } from '../../logical/errors.js'
 import { type KeyRecord, versionOf } from './key-record.js'
 
 const createTransit = (context: BackendContext, makePrivateKey: MakePrivateKey): Backend => {
@@ -70,7 +70,7 @@ const rotationOf = (keys: KeyStore): PeriodicWork => {
       context.log.info('automatically rotated a transit key', { key: name, version: latestVersion })
     } catch (error) {
       // If a key cannot be rotated, the rotation of the other keys continues.
-      if (work.isStopped || (error instanceof LogicalError && error.code === 'read-only')) throw error
+      if (work.isStopped || isReadOnly(error)) throw error
       context.log.warn('automatic rotation of a transit key failed', { key: name, error: String(error) })
     }
   }

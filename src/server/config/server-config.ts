@@ -1,5 +1,5 @@
 import { DEFAULT_LEASE_TTL_SECONDS } from '../../base/limits.js'
-import { nearest } from '../../base/nearest.js'
+import { suggestion } from '../../base/nearest.js'
 import type { LogLevel } from '../../base/log.js'
 import { DEFAULT_LOCKOUT, type LockoutSettings } from '../../logical/lockout.js'
 import type { DevConfig, LockableMethod, LogConfig, ServerConfig } from './config.js'
@@ -157,8 +157,7 @@ const resolveLog = ({ flags, env, settled, findings }: ConfigSources): LogConfig
   const level = settled.text('log_level', 'info', levels).toLowerCase()
   const format = settled.text('log_format', BY_READER, formats)
   const known = LOG_LEVELS[level]
-  const meant = nearest(level, Object.keys(LOG_LEVELS))
-  if (!known) refuse(levels, `unknown log level "${level}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`)
+  if (!known) refuse(levels, `unknown log level "${level}"${suggestion(level, Object.keys(LOG_LEVELS))}`)
   if (format !== 'json' && format !== 'standard' && format !== BY_READER)
     refuse(formats, `the log format must be standard or json, not "${format}"`)
   return {

@@ -19,6 +19,7 @@ import { TokenTidy } from '../../core/tokens/token-tidy.js'
 import { TokenStore } from '../../core/tokens/tokens.js'
 import { presentWrapped, Wrapping } from '../../core/wrapping/wrapping.js'
 import type { Backend, BackendType } from '../../logical/backend.js'
+import { isReadOnly } from '../../logical/errors.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 import { createCubbyhole } from '../../secrets/cubbyhole/backend.js'
 import { createIdentityBackend } from '../../secrets/identity/backend.js'
@@ -211,7 +212,7 @@ export const openCoreServices = async (services: CoreServices): Promise<void> =>
 }
 
 const ignoreReadOnly = (error: unknown): void => {
-  if (!(error instanceof Error && 'code' in error && error.code === 'read-only')) throw error
+  if (!isReadOnly(error)) throw error
 }
 
 export const closeCoreServices = async ({ router, tidy, audit }: CoreServices): Promise<void> => {
