@@ -6,8 +6,8 @@ import { StopSignals } from './cli/terminal/stop-signals.js'
 const [calledAs = '', ...args] = process.argv.slice(1)
 
 /**
- * Runs this process. An older Node.js cannot parse the imported modules, so they are imported only after the check. Completion
- * has its own import, because a shell requests completions at every key press.
+ * Runs this process. An older Node.js cannot parse the imported modules, so they are imported only after the check.
+ * Completion has its own import, because a shell requests completions at every key press.
  */
 const runProcess = async (): Promise<void> => {
   const problem = findNodeProblem(process.versions.node)
@@ -19,7 +19,8 @@ const runProcess = async (): Promise<void> => {
     process.stdout.on('error', () => undefined)
     process.stdout.write(await runComplete(args.slice(1)))
   } else {
-    // A server hears signals before the rest of the program is loaded. V8 rejects saved code if its options were different.
+    // A server hears signals before the rest of the program is loaded. V8 rejects saved code if its options were
+    // different.
     const isServer = args[args[0] === 'vault' ? 1 : 0] === 'server'
     const signals = isServer ? new StopSignals(() => process.exit(0)) : undefined
     if (isServer) keepHeapSmall()

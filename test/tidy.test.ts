@@ -435,6 +435,16 @@ describe('the code', () => {
     expect(overBound(lines, LINES_MAX, LONG_FILES)).toEqual([])
   })
 
+  it('comments are at most 120 characters wide, except the code of examples', () => {
+    const widest = ({ text }: Source) =>
+      text
+        .replaceAll(/@example[\s\S]*?\*\//g, '')
+        .split('\n')
+        .filter((line) => line.length > 120 && /^\s*(?:\*|\/\*\*|\/\/)/.test(line))
+    const wide = sources.flatMap((source) => widest(source).map((line) => `${show(source)}: ${line.trim()}`))
+    expect(wide).toEqual([])
+  })
+
   it('a short file has several importers, unless its only importer is in another room, imports late or is full', () => {
     const importers = [...sources, ...readSources('scripts')].flatMap((source) =>
       source.imports.map(({ specifier, isLate }) => ({ source, isLate, file: targetOf(source, specifier) })),

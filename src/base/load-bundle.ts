@@ -11,7 +11,9 @@ import { replaceFile } from './replace-file.js'
 /** By then, a process has compiled what its start needs. Later, V8 drops the code of functions that ran only once. */
 const SAVE_AFTER_MS = 30_000
 
-/** A CommonJS file that is also a script: as a script, its value is a function with the parameters of a CommonJS module. */
+/**
+ * A CommonJS file that is also a script: as a script, its value is a function with the parameters of a CommonJS module.
+ */
 interface Bundle {
   readonly file: string
   /** Identifies the content of the file. V8 itself compares only the length of the text. */
@@ -23,8 +25,9 @@ interface Bundle {
 type Evaluate = (...parameters: readonly unknown[]) => void
 
 /**
- * Returns the exports of a bundle. Uses the code that V8 compiled in an earlier process, if it was saved. Otherwise, saves
- * the code of this process when it exits or after `SAVE_AFTER_MS`. The result is the same if the code cannot be saved.
+ * Returns the exports of a bundle. Uses the code that V8 compiled in an earlier process, if it was saved. Otherwise,
+ * saves the code of this process when it exits or after `SAVE_AFTER_MS`. The result is the same if the code cannot be
+ * saved.
  */
 export const loadBundle = (bundle: Bundle): unknown => {
   const { file } = bundle

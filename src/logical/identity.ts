@@ -111,8 +111,8 @@ export interface RecordDirectory<T extends IdentityRecord, C extends RecordChang
 }
 
 /**
- * The operations of the identity store that the identity endpoints use. All errors are LogicalErrors. After `read-only`,
- * the pipeline forwards the request.
+ * The operations of the identity store that the identity endpoints use. All errors are LogicalErrors. After
+ * `read-only`, the pipeline forwards the request.
  */
 export interface IdentityDirectory {
   readonly entities: RecordDirectory<Entity, EntityChange>

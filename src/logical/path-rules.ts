@@ -62,9 +62,9 @@ export interface PathRules {
    * True if the path concerns the token of the request. Such a request does not have to name the namespace of the
    * token.
    */
+  readonly isForSelf?: true
   /** True for requests that create a token, to which lease count quotas apply. */
   readonly createsToken?: true
-  readonly isForSelf?: true
   /** The information that the path returns. On a listener that withholds this information, the path does not exist. */
   readonly withheldAs?: Withheld
   /** The allowed verbs, checked before all other rules. Any other verb returns an empty list of errors. */

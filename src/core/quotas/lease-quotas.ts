@@ -29,14 +29,16 @@ interface Tally {
 }
 
 /**
- * Applies the lease count quotas to logins and to the creation of tokens. The listener of stored keys adds new leases to
- * the count of their quota, but subtracts none, so the count is an upper limit. At the maximum, the leases are counted
- * again if any lease was removed in the meantime.
+ * Applies the lease count quotas to logins and to the creation of tokens. The listener of stored keys adds new leases
+ * to the count of their quota, but subtracts none, so the count is an upper limit. At the maximum, the leases are
+ * counted again if any lease was removed in the meantime.
  */
 export class LeaseQuotas {
   readonly #options: LeaseQuotasOptions
   #tallies = new Map<LeaseQuota, Tally>()
-  /** The version of the quotas to which the tallies belong: a new quota takes over the leases of a less specific one. */
+  /**
+   * The version of the quotas to which the tallies belong: a new quota takes over the leases of a less specific one.
+   */
   #version = -1
   #removals = 0
 

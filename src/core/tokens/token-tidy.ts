@@ -10,8 +10,8 @@ interface TokenTidyOptions {
 }
 
 /**
- * Removes all tokens that are no longer valid: expired ones, and those whose mount, namespace or parent no longer exists.
- * Runs on request, one run at a time.
+ * Removes all tokens that are no longer valid: expired ones, and those whose mount, namespace or parent no longer
+ * exists. Runs on request, one run at a time.
  */
 export class TokenTidy {
   readonly #work: PeriodicWork

@@ -58,8 +58,8 @@ const HINT: Readonly<Record<LabKind, (lab: string) => string>> = {
 
 /**
  * Rejects with LabError `conflict`, which names the difference, unless the replication roles are those of the topology.
- * After another drill has changed the roles, the first steps would otherwise wait until their timeout. `hint`: how to restore
- * the lab.
+ * After another drill has changed the roles, the first steps would otherwise wait until their timeout. `hint`: how to
+ * restore the lab.
  */
 export const requireRoles = async (
   { name, topology }: Drill,

@@ -1,4 +1,4 @@
-import { nearest } from '../../base/nearest.js'
+import { suggestion } from '../../base/nearest.js'
 import { OWN_KEYS, type OwnKey } from '../../server/config/tables.js'
 import { LabError } from './lab-error.js'
 
@@ -51,8 +51,7 @@ const NAMES = Object.keys(OWN_KEYS).filter((name) => !OF_MACHINES.has(name))
 export const findSettingProblem = (name: string): string | undefined => {
   if (NAMES.includes(name)) return undefined
   if (OF_MACHINES.has(name)) return `the setting "${name}" cannot be set in a lab, because the lab chooses its value`
-  const meant = nearest(name, NAMES)
-  return `there is no setting "${name}"${meant ? `; did you mean "${meant}"?` : ''}`
+  return `there is no setting "${name}"${suggestion(name, NAMES)}`
 }
 
 /** Throws for unknown settings: a server only logs a warning, which is easily missed in a test. */

@@ -57,8 +57,8 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
 }
 
 /**
- * Generates an operation token as `generateOperationToken` does. If it fails, cancels the generation that it began, because
- * an open generation blocks later operations. Does not cancel a generation of another operator.
+ * Generates an operation token as `generateOperationToken` does. If it fails, cancels the generation that it began,
+ * because an open generation blocks later operations. Does not cancel a generation of another operator.
  */
 const generateOrCancel = async (
   runbook: Runbook,
@@ -196,7 +196,10 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string, ki
   await runbook.note(name, `${text}: ${runbook.line(`losses ${name}`)}`)
 }
 
-/** Makes clusters of a set follow its new primary. Announces how to retry for each that fails, and throws the first error. */
+/**
+ * Makes clusters of a set follow its new primary. Announces how to retry for each that fails, and throws the first
+ * error.
+ */
 export const followAll = async (
   runbook: Runbook,
   names: readonly string[],

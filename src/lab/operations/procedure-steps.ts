@@ -87,7 +87,9 @@ interface Facts {
 
 type Text = Omit<ProcedureStep, 'cluster' | 'command'>
 
-/** Returns the shell command that sends a request to `path` below `sys/replication/<kind>/` of the cluster in `facts`. */
+/**
+ * Returns the shell command that sends a request to `path` below `sys/replication/<kind>/` of the cluster in `facts`.
+ */
 const lineFor = ({ kind, at }: Facts, path: string, body?: Facts['body']): string =>
   stepLineOf(
     {

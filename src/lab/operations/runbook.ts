@@ -60,7 +60,7 @@ export class Runbook {
     return this.call({ cluster, method: 'PUT', path, ...content, isAuthenticated })
   }
 
-  /** Reads a path, also in a dry run. The body has no `data` if there is nothing at the path, or for a written runbook. */
+  /** Reads a path, also in a dry run. The body has no `data` if the path is empty, or for a written runbook. */
   async read(name: string, path: string, isAuthenticated = true): Promise<Body> {
     if (this.isWritten) return {}
     return this.#throughRestart(this.cluster(name), async () => {
@@ -145,7 +145,9 @@ export class Runbook {
     )
   }
 
-  /** Returns the active node, or a node that may become active. Checks the nodes for each call, because nodes can fail. */
+  /**
+   * Returns the active node, or a node that may become active. Checks the nodes for each call, because nodes can fail.
+   */
   #reachableNode(name: string): Promise<ClusterAccess> {
     return atReachableNode(this.cluster(name))
   }

@@ -72,7 +72,9 @@ export const parseAcceptedLoss = (value: unknown): AcceptedLoss => {
   throw new LabError('usage', `the accepted loss must be a number of log entries or "any", not ${String(value)}`)
 }
 
-/** Returns the loss of a failover to a secondary. Asks the secondary for the epoch and the last position of its primary. */
+/**
+ * Returns the loss of a failover to a secondary. Asks the secondary for the epoch and the last position of its primary.
+ */
 export const askExpectedLoss = async (
   client: ApiClient,
   facts: Omit<LossFacts, 'announced' | 'epoch'>,
@@ -86,8 +88,8 @@ export const askInfo = async (client: ApiClient): Promise<JsonObject> =>
   (await client.call('GET', '/_understudy/v1/info')) as JsonObject
 
 /**
- * Returns true if a secondary has last applied entries of the last epoch of a former primary, by the `info` of both. The
- * former primary then has all data of the secondary, and its promotion takes its demotion back.
+ * Returns true if a secondary has last applied entries of the last epoch of a former primary, by the `info` of both.
+ * The former primary then has all data of the secondary, and its promotion takes its demotion back.
  */
 export const isInLastEpochOf = (secondary: JsonObject, former: JsonObject): boolean =>
   textOfJson(secondary.primary_epoch) !== '' && secondary.primary_epoch === former.epoch

@@ -2,7 +2,10 @@ import { textsOfJson } from '../../base/json-print.js'
 import { shortList } from './losses.js'
 import { REPLICATION } from './replication.js'
 
-/** The path filter of a performance secondary: the mounts and namespaces that are replicated to it (allow) or not (deny). */
+/**
+ * The path filter of a performance secondary: the mounts and namespaces that are replicated to it (allow) or not
+ * (deny).
+ */
 export interface PathFilter {
   readonly mode: 'allow' | 'deny'
   readonly paths: readonly string[]

@@ -10,11 +10,16 @@ interface LostEntry {
   /** Empty unless the server shows storage paths to this client. */
   readonly path: string
   readonly operation: 'put' | 'delete'
-  /** The type of a credential that the lost entry revoked, so that it is valid again. Older servers do not report the type. */
+  /**
+   * The type of a credential that the lost entry revoked, so that it is valid again. Older servers do not report the
+   * type.
+   */
   readonly credential?: 'token' | 'secret_id' | null
 }
 
-/** A list of log entries of one epoch that a cluster discarded, or that it still has although its primary has lost them. */
+/**
+ * A list of log entries of one epoch that a cluster discarded, or that it still has although its primary has lost them.
+ */
 export interface ClusterLoss {
   readonly epoch: string
   readonly firstIndex: number
@@ -34,7 +39,9 @@ export interface ClusterLoss {
  */
 export type LossLists = Readonly<Record<'losses' | 'held', readonly ClusterLoss[]>>
 
-/** Returns the lists of a cluster. Throws if the server is sealed or restarting, or if the response has another form. */
+/**
+ * Returns the lists of a cluster. Throws if the server is sealed or restarting, or if the response has another form.
+ */
 export const readLossLists = async (client: ApiClient): Promise<LossLists> => {
   const { losses, held = [] } = await client.call('GET', '/_understudy/v1/losses')
   return { losses: parseLosses(losses), held: parseLosses(held) }
@@ -50,7 +57,8 @@ const TIMEOUT_MS = 1000
 export type FoundLosses = LossLists & { readonly cluster: string; readonly error?: string }
 
 /**
- * Reads the loss lists of all clusters of a lab. Omits clusters without losses, and clusters that do not respond in time.
+ * Reads the loss lists of all clusters of a lab. Omits clusters without losses, and clusters that do not respond in
+ * time.
  * `isOwner`: whether to send the `lab_api_token`, with which servers show storage paths.
  */
 export const askLosses = async (
@@ -107,8 +115,9 @@ const isLostEntry = (entry: unknown): entry is LostEntry => {
 const unexpectedForm = (): LabError => new LabError('remote', 'the list of lost log entries has an unexpected form')
 
 /**
- * Returns the number of lost log entries. The index range is no measure: not all of its entries are lost, and a list without
- * entries only states that entries are missing. Counts each operation that is not listed as one log entry of the range.
+ * Returns the number of lost log entries. The index range is no measure: not all of its entries are lost, and a list
+ * without entries only states that entries are missing. Counts each operation that is not listed as one log entry of
+ * the range.
  */
 export const countLost = (losses: readonly ClusterLoss[]): number =>
   losses.reduce((sum, { entries, entriesBeyond, firstIndex, lastIndex }) => {
@@ -117,7 +126,9 @@ export const countLost = (losses: readonly ClusterLoss[]): number =>
     return sum + listed + Math.max(0, Math.min(entriesBeyond, beyond))
   }, 0)
 
-/** Returns the lists without entries, which only state that entries are missing. Other clusters may list these entries. */
+/**
+ * Returns the lists without entries, which only state that entries are missing. Other clusters may list these entries.
+ */
 export const unlistedLosses = (losses: readonly ClusterLoss[]): readonly ClusterLoss[] =>
   losses.filter((loss) => countLost([loss]) === 0)
 

@@ -106,7 +106,10 @@ export const isFollower = ({ mode }: ReplicationStatus): boolean => mode === 'se
 export const isDetached = ({ mode, primaryAddress }: ReplicationStatus): boolean =>
   mode === 'secondary' && primaryAddress === ''
 
-/** Whether a secondary follows no primary and waits for an operator. A secondary that is ahead of its primary still has one. */
+/**
+ * Whether a secondary follows no primary and waits for an operator. A secondary that is ahead of its primary still has
+ * one.
+ */
 export const followsNone = (status: ReplicationStatus): boolean =>
   isDetached(status) && status.state === 'idle' && status.isAhead !== true
 
@@ -125,9 +128,9 @@ export const AHEAD_FIXES = 'recover or reindex with "force" discards the extra e
 export const isPlaced = ({ mode, state }: ReplicationStatus): boolean => mode === 'secondary' && state === 'stream-wals'
 
 /**
- * Returns the number of log entries of the primary that the secondary does not have yet. Null if the position of the secondary
- * may belong to another log: if the secondary compares its data with the primary, is ahead of the primary, or last followed
- * another primary.
+ * Returns the number of log entries of the primary that the secondary does not have yet. Null if the position of the
+ * secondary may belong to another log: if the secondary compares its data with the primary, is ahead of the primary, or
+ * last followed another primary.
  */
 export const lagOf = (primary: ReplicationStatus, secondary: ReplicationStatus): number | null => {
   const { connectionState, primaryAddress, heardAddress } = secondary

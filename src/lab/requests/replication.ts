@@ -25,7 +25,10 @@ export const REPLICATION = 'sys/replication'
 export const idOf = (kind: Kind, secondary: string): string =>
   `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
 
-/** Initializes and unseals a new server. Calls `onSeal` with the keys before the unseal, whose failure would lose the keys. */
+/**
+ * Initializes and unseals a new server. Calls `onSeal` with the keys before the unseal, whose failure would lose the
+ * keys.
+ */
 export const initialize = async (
   client: ApiClient,
   shares: number,
@@ -96,7 +99,9 @@ export const askStatuses = async (client: ApiClient): Promise<ReplicationStatuse
   return { dr, performance }
 }
 
-/** Like `askStatuses`, with the address of a primary. Never rejects: if the cluster does not respond, the mode is `-`. */
+/**
+ * Like `askStatuses`, with the address of a primary. Never rejects: if the cluster does not respond, the mode is `-`.
+ */
 export const askRoles = (client: ApiClient): Promise<ReplicationStatuses> =>
   askStatuses(client).then(
     (statuses) => withOwnAddress(client, statuses),
@@ -120,8 +125,9 @@ export const withOwnAddress = async (
 type Ask = () => Promise<ReplicationStatus>
 
 /**
- * Returns the reason why a secondary is behind. Undefined if it streams and has the Merkle root of its primary. During writes
- * to the primary, the roots rarely match. The secondary then needs only the entries that the primary had at the first request.
+ * Returns the reason why a secondary is behind. Undefined if it streams and has the Merkle root of its primary. During
+ * writes to the primary, the roots rarely match. The secondary then needs only the entries that the primary had at the
+ * first request.
  */
 export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): Promise<string | undefined> =>
   findLagBetween(
@@ -152,7 +158,9 @@ export const findStreamLag = ({ mode, state, connectionState }: ReplicationStatu
 
 type Call = (path: string, body?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>>
 
-/** Generates a root token with key shares, for example on a performance secondary, whose join has invalidated its token. */
+/**
+ * Generates a root token with key shares, for example on a performance secondary, whose join has invalidated its token.
+ */
 export const generateRoot = async (client: ApiClient, keys: readonly string[]): Promise<string> => {
   await client.delete('sys/generate-root/attempt')
   const token = await submitShares((path, body) => client.write(path, body), 'sys/generate-root', keys)
@@ -166,14 +174,15 @@ export const OPERATION_TOKEN = `${REPLICATION}/dr/secondary/generate-operation-t
 const IN_PROGRESS = 'already in progress'
 
 /**
- * Generates a DR operation token. Undefined if the shares do not belong to this cluster. Rejects with LabError `conflict` if
- * another generation is in progress.
+ * Generates a DR operation token. Undefined if the shares do not belong to this cluster. Rejects with LabError
+ * `conflict` if another generation is in progress.
  */
 export const generateOperationToken = async (call: Call, keys: readonly string[]): Promise<string | undefined> => {
   try {
     return await submitShares(call, OPERATION_TOKEN, keys)
   } catch (error) {
-    // Only a generation that is in progress, for example an abandoned one, is a conflict. Wrong shares cause another error.
+    // Only a generation that is in progress, for example an abandoned one, is a conflict. Wrong shares cause another
+    // error.
     if (!(error instanceof ApiError && error.status === 400)) throw error
     if (!error.errors.some((text) => text.includes(IN_PROGRESS))) return undefined
     throw generationInProgress(error)
@@ -185,7 +194,9 @@ export const generationInProgress = (cause?: unknown): LabError => {
   return new LabError('conflict', text, { cause })
 }
 
-/** Starts a token generation, and submits key shares until it is complete. Undefined if the shares do not complete it. */
+/**
+ * Starts a token generation, and submits key shares until it is complete. Undefined if the shares do not complete it.
+ */
 const submitShares = async (call: Call, path: string, keys: readonly string[]): Promise<string | undefined> => {
   const attempt = await call(`${path}/attempt`)
   for (const key of keys) {

@@ -4,13 +4,14 @@ import { type ClusterAccess, describeServer } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
 
 /**
- * Waits until a condition holds. The condition resolves with undefined, or with a description of why it does not hold yet.
+ * Waits until a condition holds. The condition resolves with undefined, or with a description of why it does not hold
+ * yet.
  */
 type Wait = (fact: () => Promise<string | undefined>) => Promise<void>
 
 /**
- * Sends a request, and retries while the server rejects it with an error of `TEMPORARY`, after which the request had no effect.
- * Rejects at once with any other error, and with the error of `wait`, for example on a timeout.
+ * Sends a request, and retries while the server rejects it with an error of `TEMPORARY`, after which the request had no
+ * effect. Rejects at once with any other error, and with the error of `wait`, for example on a timeout.
  */
 export const throughRestart = async <T>(wait: Wait, ask: () => Promise<T>): Promise<T> => {
   let outcome: Promise<T> | undefined
@@ -38,13 +39,18 @@ const findTemporary = (error: unknown): string | undefined =>
 
 const AUTHORITY_HINT = 'is it the CA of this lab?'
 
-/** Returns a description of an error of the connection, such as `does not respond (...)`. Undefined for any other error. */
+/**
+ * Returns a description of an error of the connection, such as `does not respond (...)`. Undefined for any other error.
+ */
 export const describeUnreachable = (error: unknown): string | undefined =>
   error instanceof ApiUnreachable
     ? `does not respond (${linkText(error.cause, { isTls: error.url.startsWith('https:'), authorityHint: AUTHORITY_HINT })})`
     : undefined
 
-/** Returns the description of a refused connection, which is normal while a server starts. Undefined for any other error. */
+/**
+ * Returns the description of a refused connection, which is normal while a server starts. Undefined for any other
+ * error.
+ */
 export const findNotListening = (error: unknown): string | undefined =>
   error instanceof ApiUnreachable && isRefused(error)
     ? `no server listens on ${new URL(error.url).origin} yet`

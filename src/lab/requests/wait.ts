@@ -27,9 +27,10 @@ const PAUSE_MS_MAX = 25
 export const NEAR_PAUSE_MS = 5
 
 /**
- * Calls `fact` until it resolves with undefined. Until the condition holds, `fact` resolves with a description of why not.
- * After `timeoutMs` milliseconds, throws LabError `timeout` with the last description, even if `fact` does not respond. If
- * `fact` rejects, it is called again, because the server may respond later. If `signal` is aborted, rejects with its reason.
+ * Calls `fact` until it resolves with undefined. Until the condition holds, `fact` resolves with a description of why
+ * not. After `timeoutMs` milliseconds, throws LabError `timeout` with the last description, even if `fact` does not
+ * respond. If `fact` rejects, it is called again, because the server may respond later. If `signal` is aborted, rejects
+ * with its reason.
  *
  * @example
  * import { startLab, systemClock, waitFor } from 'understudy-lab'
@@ -68,10 +69,15 @@ export const waitFor = (
 /** Minimum timeout of one evaluation, in milliseconds, even shortly before the timeout of the wait. */
 const FACT_MS_MIN = 250
 
-/** The reason for aborting the timeout. Shared, because an error with a stack for each evaluation would be expensive. */
+/**
+ * The reason for aborting the timeout. Shared, because an error with a stack for each evaluation would be expensive.
+ */
 const EVALUATED = new LabError('interrupted', 'the condition was evaluated')
 
-/** Evaluates the condition once, with a timeout, because a suspended server never responds. `before`: the last description. */
+/**
+ * Evaluates the condition once, with a timeout, because a suspended server never responds. `before`: the last
+ * description.
+ */
 const evaluate = async (clock: Clock, fact: Fact, leftMs: number, before = ''): Promise<string | undefined> => {
   const evaluated = new AbortController()
   const silence = before === '' ? 'no response' : `${before}; no response since then`

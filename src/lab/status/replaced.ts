@@ -16,8 +16,8 @@ export interface Replaced {
 }
 
 /**
- * Returns the former primaries of replication sets that have another primary now. Omits a demoted primary with the data of its
- * successor. If the roles of a split brain do not show which primary is newer, returns each of its primaries.
+ * Returns the former primaries of replication sets that have another primary now. Omits a demoted primary with the data
+ * of its successor. If the roles of a split brain do not show which primary is newer, returns each of its primaries.
  */
 export const findReplaced = (clusters: readonly Ranked[]): Replaced[] =>
   clusters.flatMap((one) => {
@@ -37,8 +37,8 @@ const isSuccessor = (one: Ranked, other: Ranked, kind: Kind): boolean => {
 }
 
 /**
- * Whether a primary rejects writes because of a newer primary, or has registered the other primary as its secondary. A DR
- * failover also moves the performance primary, so a registration of either kind decides for both.
+ * Whether a primary rejects writes because of a newer primary, or has registered the other primary as its secondary. A
+ * DR failover also moves the performance primary, so a registration of either kind decides for both.
  */
 const isOlder = (one: Ranked, other: Ranked): boolean =>
   one.health === 503 || KINDS.some((kind) => one[kind].knownSecondaries.includes(idOf(kind, other.name)))

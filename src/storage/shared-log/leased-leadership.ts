@@ -40,8 +40,8 @@ interface LeasedLeadershipOptions {
  * - The outcome of an append is unknown.
  * - This node resigns.
  *
- * If the lease has expired by the clock of this node, the leadership is not held, but it ends only after a further third
- * of the lease time. A late renewal resumes it until then: see `OwnLease`.
+ * If the lease has expired by the clock of this node, the leadership is not held, but it ends only after a further
+ * third of the lease time. A late renewal resumes it until then: see `OwnLease`.
  */
 export class LeasedLeadership implements Leadership {
   readonly term: number

@@ -10,9 +10,9 @@ const LATE_PART = 1 / 3
  * monotonic clock of the holder, and 10% are deducted. This time therefore ends before the lease can expire in the
  * consensus engine, even if responses are lost.
  *
- * On an overloaded machine, the timers of the holder run late and before it reads the responses that have arrived. If the
- * time is over, the lease is therefore not held, but a renewal of the last third of a lease can still resume it. This
- * is as safe as a renewal in time: the renewal fails if another node has led since.
+ * On an overloaded machine, the timers of the holder run late and before it reads the responses that have arrived. If
+ * the time is over, the lease is therefore not held, but a renewal of the last third of a lease can still resume it.
+ * This is as safe as a renewal in time: the renewal fails if another node has led since.
  */
 export class OwnLease {
   readonly #clock: Clock

@@ -100,8 +100,8 @@ export interface Leadership {
   /** The end of the log. Only this node has appended entries since this leadership began. */
   readonly end: LogPosition
   /**
-   * True while this node holds the lease by its own clock. Becomes false before another node can lead. Becomes true again
-   * if a late renewal resumes the leadership: no other node has led then.
+   * True while this node holds the lease by its own clock. Becomes false before another node can lead. Becomes true
+   * again if a late renewal resumes the leadership: no other node has led then.
    */
   readonly isHeld: boolean
   /** True after this node has lost or resigned the leadership. */

@@ -25,8 +25,8 @@ import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 
 /**
- * The losses of one cluster. `error`: why they could not be read. `rejoin`: the command after which a former primary lists
- * what its last failover lost.
+ * The losses of one cluster. `error`: why they could not be read. `rejoin`: the command after which a former primary
+ * lists what its last failover lost.
  */
 interface Report extends LossLists {
   readonly cluster: string
@@ -128,8 +128,8 @@ const describeRange = ({ firstIndex, lastIndex }: ClusterLoss): string =>
   firstIndex > lastIndex ? '' : ` between ${firstIndex} and ${lastIndex}`
 
 /**
- * Returns the number and the reasons, for example `3 log entries lost (not replicated before the failover)`. Also states the
- * number of operations if it differs, because the table has a row for each.
+ * Returns the number and the reasons, for example `3 log entries lost (not replicated before the failover)`. Also
+ * states the number of operations if it differs, because the table has a row for each.
  */
 const describeTotal = (losses: readonly ClusterLoss[], word: string): string => {
   const total = countLost(losses)

@@ -56,8 +56,8 @@ interface PortFlags {
 }
 
 /**
- * Throws LabError `usage` at once for an invalid port. Returns a function that selects free ports later. `--port-base` takes
- * precedence over the ports of the topology.
+ * Throws LabError `usage` at once for an invalid port. Returns a function that selects free ports later. `--port-base`
+ * takes precedence over the ports of the topology.
  */
 export const portChoice = (
   topology: Topology,
