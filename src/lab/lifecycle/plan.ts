@@ -17,7 +17,7 @@ import { isFree, type PortPair, randomSinglePorts } from '../model/ports.js'
 import type { LabSettings } from '../model/settings.js'
 import { settingsOf } from '../runner/server-plan.js'
 import { allServersOf, hasPeers, planOf, requireSharedMemory, serversOf, type Topology } from '../model/topology.js'
-import { type ImagedServer, imagedServers, type LabImage } from '../snapshot/manifest.js'
+import { formerPortsOf, type ImagedServer, imagedServers, type LabImage } from '../snapshot/manifest.js'
 import { planLabDaemon } from '../processes/launch.js'
 import { labDirectory } from '../model/lab-directory.js'
 import type { LabHost } from '../processes/lab-host.js'
@@ -51,7 +51,7 @@ export const planLab = async (
   const directory = labDirectory(name)
   const random = createSystemRandom()
   const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory
-  const free = await choosePorts(topology, ports, random)
+  const free = await choosePorts(topology, ports, image)
   const inputs: PlanInputs = {
     directory,
     dataRoot,
@@ -91,18 +91,19 @@ export const planLab = async (
 
 /**
  * Chooses the ports of proxies, load balancers and etcd. Excludes `ports`, the ports of the servers, which are not in
- * use yet.
+ * use yet, and the ports in an image, to which servers still connect.
  */
 const choosePorts = async (
   topology: Topology,
   ports: ReadonlyMap<string, PortPair>,
-  random: Random,
+  image: LabImage | undefined,
 ): Promise<number[]> => {
   const { clusters } = topology
   const servers = allServersOf(topology).length
   const balancers = clusters.filter((name) => planOf(topology, name).reach === 'load-balancer').length
-  const given = new Set([...ports.values()].flatMap(({ api, cluster }) => [api, cluster]))
-  return [...(await randomSinglePorts(routeCount(servers) + 2 * balancers + ETCD_PORTS + servers, random, given))]
+  const given = [...ports.values()].flatMap(({ api, cluster }) => [api, cluster])
+  const reserved = new Set([...given, ...(image ? formerPortsOf(imagedServers(image.manifest.clusters)) : [])])
+  return [...(await randomSinglePorts(routeCount(servers) + 2 * balancers + ETCD_PORTS + servers, reserved))]
 }
 
 /** Number of ports of the etcd of a lab: client and peer port. */

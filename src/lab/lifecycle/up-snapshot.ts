@@ -4,7 +4,7 @@ import type { LabHost } from '../processes/lab-host.js'
 import { upLab, type UpOptions } from './up.js'
 import { isFree, type PortPair, randomPorts } from '../model/ports.js'
 import type { Topology } from '../model/topology.js'
-import { imagedServers, type LabImage, type Manifest } from '../snapshot/manifest.js'
+import { formerPortsOf, imagedServers, type LabImage, type Manifest } from '../snapshot/manifest.js'
 import { withSnapshot } from '../snapshot/take-image.js'
 
 interface UpSnapshotOptions
@@ -12,8 +12,11 @@ interface UpSnapshotOptions
     UpOptions,
     'name' | 'timeoutMs' | 'dataDir' | 'signal' | 'forceSignal' | 'isForeground' | 'isInProcess'
   > {
-  /** Default: the previous ports of the lab, or random ports if any of them is taken. */
-  readonly portChoice?: ((topology: Topology) => UpOptions['choosePorts']) | undefined
+  /**
+   * Random ports must be outside `former`, the ports in the snapshot. Default: the previous ports of the lab, or random
+   * ports if any of them is taken.
+   */
+  readonly portChoice?: ((topology: Topology, former: ReadonlySet<number>) => UpOptions['choosePorts']) | undefined
 }
 
 /** Starts a lab in the state of a saved snapshot. Validates the complete file before it starts a server. */
@@ -31,7 +34,9 @@ export const upImage = (image: LabImage, options: UpSnapshotOptions, host: LabHo
     threshold: 1,
     settings: {},
     clock: host.clock,
-    choosePorts: options.portChoice?.(topology) ?? (() => savedPorts(image.manifest)),
+    choosePorts:
+      options.portChoice?.(topology, formerPortsOf(imagedServers(image.manifest.clusters))) ??
+      (() => savedPorts(image.manifest)),
     image,
   }
   return upLab(given, host)
@@ -44,5 +49,8 @@ const savedPorts = async ({ clusters }: Manifest): Promise<ReadonlyMap<string, P
   const free = await Promise.all(saved.map(isFree))
   return free.every(Boolean)
     ? new Map(servers.map(({ name, ports }) => [name, ports]))
-    : randomPorts(servers.map(({ name }) => name))
+    : randomPorts(
+        servers.map(({ name }) => name),
+        formerPortsOf(servers),
+      )
 }

@@ -65,17 +65,17 @@ export const randomRange = (text = process.env.UNDERSTUDY_RANDOM_PORTS): typeof 
 
 /**
  * Returns ports that are currently free, each cluster port one above its API port. Keeps all of them open until the
- * last is chosen, so that they differ. `given`: ports that are reserved but not in use yet.
+ * last is chosen, so that they differ. `reserved`: ports to exclude although they are free.
  */
 export const randomPorts = async (
   clusters: readonly string[],
+  reserved: ReadonlySet<number> = new Set(),
   random: Random = createSystemRandom(),
-  given: ReadonlySet<number> = new Set(),
 ): Promise<Map<string, PortPair>> => {
   const servers: net.Server[] = []
   try {
     const ports = new Map<string, PortPair>()
-    for (const name of clusters) ports.set(name, await takePair(random, servers, given))
+    for (const name of clusters) ports.set(name, await takePair(random, servers, reserved))
     return ports
   } finally {
     await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
@@ -85,11 +85,11 @@ export const randomPorts = async (
 /** Returns the given number of free ports, excluding reserved ones. */
 export const randomSinglePorts = async (
   count: number,
-  random: Random = createSystemRandom(),
-  given?: ReadonlySet<number>,
+  reserved?: ReadonlySet<number>,
+  random?: Random,
 ): Promise<readonly number[]> => {
   const pairs = Array.from({ length: Math.ceil(count / 2) }, (_, index) => String(index))
-  const ports = await randomPorts(pairs, random, given)
+  const ports = await randomPorts(pairs, reserved, random)
   return [...ports.values()].flatMap(({ api, cluster }) => [api, cluster]).slice(0, count)
 }
 
@@ -97,11 +97,11 @@ export const randomSinglePorts = async (
  * Binds two consecutive free ports, and adds their listeners to `servers`. Rejects with LabError `conflict` if no pair
  * is free.
  */
-const takePair = async (random: Random, servers: net.Server[], given: ReadonlySet<number>): Promise<PortPair> => {
+const takePair = async (random: Random, servers: net.Server[], reserved: ReadonlySet<number>): Promise<PortPair> => {
   const { first, last } = randomRange()
   for (let tries = 0; tries < TRIES; tries++) {
     const api = first + 2 * (random.bytes(4).readUInt32BE() % Math.floor((last - first + 1) / 2))
-    if (given.has(api) || given.has(api + 1)) continue
+    if (reserved.has(api) || reserved.has(api + 1)) continue
     const taken: net.Server[] = []
     try {
       for (const port of [api, api + 1]) taken.push(await listen(port))

@@ -124,6 +124,14 @@ export const readManifest = (directory: string): Manifest => {
 export const imagedServers = (clusters: readonly ImagedCluster[]): readonly ImagedServer[] =>
   clusters.flatMap<ImagedServer>(serversIn<ImagedServer>)
 
+/** Returns the ports that servers of an image had. After a restart on other ports, servers still connect to these. */
+export const formerPortsOf = (servers: readonly Pick<ImagedServer, 'formerly'>[]): ReadonlySet<number> =>
+  new Set(
+    servers
+      .flatMap(({ formerly }) => Object.values(formerly).flat())
+      .map((address) => Number(address.slice(address.lastIndexOf(':') + 1))),
+  )
+
 /**
  * Validates a manifest, with its topology as strictly as a topology file of a user. A snapshot is untrusted input: its
  * author also chose its key. Its names and settings become file names and server settings. Throws LabError `conflict`

@@ -57,14 +57,15 @@ interface PortFlags {
 
 /**
  * Throws LabError `usage` at once for an invalid port. Returns a function that selects free ports later. `--port-base`
- * takes precedence over the ports of the topology.
+ * takes precedence over the ports of the topology. Random ports are outside `reserved`.
  */
 export const portChoice = (
   topology: Topology,
   { ports, portBase }: PortFlags,
+  reserved?: ReadonlySet<number>,
 ): (() => Promise<Map<string, PortPair>>) => {
   const servers = allServersOf(topology)
-  if (ports === 'random') return () => randomPorts(servers)
+  if (ports === 'random') return () => randomPorts(servers, reserved)
   const base = parsePort(portBase ?? '8200', lastPortOffset(servers))
   return () => fixedPorts(servers, base, (name) => (portBase ? undefined : planOf(topology, name).ports))
 }

@@ -118,7 +118,7 @@ export const resetCommand = (output: Output): Command =>
 
 const choosePorts = ({ ports, portBase }: { readonly ports?: 'fixed' | 'random'; readonly portBase?: string }) => {
   if (ports === undefined && portBase === undefined) return undefined
-  return (topology: Topology) => portChoice(topology, { ports, portBase })
+  return (topology: Topology, former: ReadonlySet<number>) => portChoice(topology, { ports, portBase }, former)
 }
 
 /** A row of the list of snapshots. `problem`: why the file cannot be read. */

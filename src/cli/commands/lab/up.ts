@@ -148,7 +148,9 @@ const upFromSnapshot = async (snapshot: string, topology: string | undefined, fl
     isForeground: flags.foreground,
     isInProcess: flags.inProcess,
     timeoutMs: parseTimeout(flags.timeout),
-    portChoice: isChosen ? (wanted: Topology) => portChoice(wanted, flags) : undefined,
+    portChoice: isChosen
+      ? (wanted: Topology, former: ReadonlySet<number>) => portChoice(wanted, flags, former)
+      : undefined,
   }
   await withInterrupt(async (interruption) => {
     const lab = await upSnapshot(snapshot, { ...options, ...interruption }, host)
