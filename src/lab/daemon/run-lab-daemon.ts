@@ -74,7 +74,14 @@ export const runLabDaemon = async (
   const log = new EventLog({ lab, directory, clock, skewMsOf: (cluster) => daemon.skewMsOf(cluster) })
   const isSuccessor = log.after(0).length > 0
   const emit = log.append.bind(log)
-  const watch: Watch = new Watch({ clusters, clock, emit, onSeen: (cluster) => daemon.restoreFaults(cluster) })
+  const watch: Watch = new Watch({
+    clusters,
+    clock,
+    emit,
+    onSeen: (cluster) => daemon.restoreFaults(cluster),
+    isFollowed: () => log.listenerCount > 1,
+  })
+  log.listen(() => watch.wake())
   const open = await openRoutes(routes, { clock, random, host, isActive: (node) => watch.isActive(node) })
   const daemon = new LabDaemon(open, { clusters: () => clusters, clock, emit, isSuccessor })
   log.append({ kind: 'daemon-started', details: {} })

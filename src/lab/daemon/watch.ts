@@ -22,35 +22,56 @@ interface WatchOptions {
   readonly emit: (event: EventDraft) => void
   /** Called after each check to which a server responds. */
   readonly onSeen?: ((cluster: string) => Promise<void>) | undefined
+  /** Whether a client follows the events now. Default: always. */
+  readonly isFollowed?: (() => boolean) | undefined
 }
 
 /** Pause between two checks of a cluster, in milliseconds. */
 const PAUSE_MS = 1000
+/** The pause in a quiet lab. It is shorter than the time after which a server closes an idle connection. */
+const QUIET_PAUSE_MS = 4000
+/** Time without events and followers after which a lab is quiet, in milliseconds. */
+const QUIET_AFTER_MS = 30_000
 /** Time without a response after which the process counts as silent, in milliseconds. */
 const SILENT_AFTER_MS = 1000
 /** Timeout of a check, in milliseconds. A server that does not respond gets no second request before this timeout. */
 const GIVEN_UP_AFTER_MS = 60_000
 
 /**
- * Checks each cluster independently, about once per second, and reports changes. Sends one request at a time, so a
- * server that resumes has only one request to respond to, and the daemon notices the resumption at once.
+ * Checks each cluster independently and reports changes: about once per second, and less often in a quiet lab while
+ * the server responds. Sends one request at a time, so a server that resumes has only one request to respond to, and
+ * the daemon notices the resumption at once.
  */
 export class Watch {
   readonly #options: WatchOptions
   readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
   readonly #known = new Map<string, Observation>()
   readonly #stop = new AbortController()
+  /** Aborted to end the pauses of a quiet lab. */
+  #rest = new AbortController()
+  #lastEventMs: number
 
   constructor(options: WatchOptions) {
     this.#options = options
+    this.#lastEventMs = options.clock.monotonic()
   }
 
   start(): void {
     for (const cluster of this.#options.clusters) void this.#follow(cluster)
   }
 
+  /** Call this at each event of the lab: a change of one cluster often changes others. */
+  wake(): void {
+    const isResting = this.#isQuiet()
+    this.#lastEventMs = this.#options.clock.monotonic()
+    if (!isResting) return
+    this.#rest.abort()
+    this.#rest = new AbortController()
+  }
+
   close(): void {
     this.#stop.abort()
+    this.#rest.abort()
     this.#agent.destroy()
   }
 
@@ -70,8 +91,16 @@ export class Watch {
       silence.cancel()
       this.#note(cluster, observation)
       if (observation.process === 'running') await this.#options.onSeen?.(cluster.name)
-      await clock.sleep(PAUSE_MS, signal).catch(() => undefined)
+      const canRest = observation.process === 'running' && this.#isQuiet()
+      await (canRest ? clock.sleep(QUIET_PAUSE_MS, this.#rest.signal) : clock.sleep(PAUSE_MS, signal)).catch(
+        () => undefined,
+      )
     }
+  }
+
+  #isQuiet(): boolean {
+    const { clock, isFollowed } = this.#options
+    return isFollowed?.() === false && clock.monotonic() - this.#lastEventMs >= QUIET_AFTER_MS
   }
 
   #note({ name }: WatchedCluster, now: Observation): void {

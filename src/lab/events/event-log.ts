@@ -76,6 +76,10 @@ export class EventLog {
     return this.#kept.filter((event) => event.id > id)
   }
 
+  get listenerCount(): number {
+    return this.#listeners.size
+  }
+
   /** Calls `listener` for each new event until the caller calls the returned function. */
   listen(listener: (event: LoggedEvent) => void): () => void {
     this.#listeners.add(listener)

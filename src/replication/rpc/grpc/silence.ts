@@ -12,7 +12,7 @@ export type KeepaliveTimes = Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepali
  */
 const NEVER_MS = 2 ** 31 - 1
 /** Number of checks within the maximum time of silence. */
-const CHECKS = 8
+const CHECKS = 4
 /** Bytes per millisecond (2 MiB/s) at which a peer is expected to read and store a large message. */
 const PROCESSED_BYTES_PER_MS = 2 * 1024
 
