@@ -1,5 +1,6 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import path from 'node:path'
+import { performance } from 'node:perf_hooks'
 
 /** A script of this directory in its own process. It exits when its parent exits. */
 export const forkScript = (script: string, args: readonly string[] = []): ChildProcess =>
@@ -34,3 +35,10 @@ export const runNode = (args: readonly string[]): Promise<string> =>
     child.once('error', reject)
     child.once('close', (status) => (status === 0 ? resolve(texts.out) : reject(new Error(texts.errors))))
   })
+
+/** Returns the time of an empty Node program in milliseconds: the yardstick of the times of commands. */
+export const nodeAloneMs = async (): Promise<number> => {
+  const startMs = performance.now()
+  await runNode(['-e', ''])
+  return performance.now() - startMs
+}

@@ -1,11 +1,12 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Bench, CpuRow } from './figures/context.js'
+import type { Bench, Build, CpuRow } from './figures/context.js'
 import { measureCpu } from './figures/cpu.js'
 import { measureFanOut } from './figures/fan-out.js'
 import { measureFilters } from './figures/filters.js'
 import { measureLabDaemon } from './figures/lab-daemon.js'
+import { measureImage } from './figures/image.js'
 import { measureLab } from './figures/lab.js'
 import { measureLibrary } from './figures/library.js'
 import { measureNodes } from './figures/nodes.js'
@@ -38,6 +39,7 @@ const PARTS = {
   lab: measureLab,
   daemon: measureLabDaemon,
   library: measureLibrary,
+  image: measureImage,
   simulated: measureSimulated,
   page: measurePage,
 } as const satisfies Record<string, (bench: Bench) => Promise<ThroughputRow[] | undefined>>
@@ -50,7 +52,7 @@ const HELP = `npm run bench -- [options]
   --sync-keys N     keys of the full sync and of the resync (1000000)
   --scale-keys N    keys of the full server of "scale" (100000); it has tokens and roles in proportion
   --dist DIR        compiled program (dist)
-  --beside DIR      another compiled program; "cpu" and "nodes" measure both programs alternately
+  --beside DIR      another compiled program; "cpu", "nodes", "start", "lab" and "library" measure both alternately
   --requests TEXT,... only the requests of "cpu" whose names contain one of these texts, such as "v1 write,batch"
   --json FILE       write everything as JSON; "-" is standard output`
 
@@ -70,6 +72,17 @@ const { values: flags } = parseArgs({
   },
 })
 
+type MeasuredFigures = Map<string, number[]>
+
+const addTo = (figures: MeasuredFigures, figure: Figure, value: number): void =>
+  void figures.set(figure, [...(figures.get(figure) ?? []), value])
+
+/** Returns the file that the command runs. Earlier builds have no bundle of it. */
+const commandOf = (dist: string): string => {
+  const bundled = path.join(dist, 'bundle', 'main.cjs')
+  return existsSync(bundled) ? bundled : path.join(dist, 'main.js')
+}
+
 const main = async (): Promise<number> => {
   if (flags.help) {
     console.log(HELP)
@@ -81,7 +94,8 @@ const main = async (): Promise<number> => {
     console.error(`unknown parts: ${unknown.join(', ')}\n${HELP}`)
     return 1
   }
-  const figures = new Map<string, number[]>()
+  const figures: MeasuredFigures = new Map()
+  const besides: MeasuredFigures = new Map()
   const notes = new Map<string, { values: number[]; unit: string }>()
   const cpu: CpuRow[] = []
   let throughput: ThroughputRow[] = []
@@ -97,7 +111,14 @@ const main = async (): Promise<number> => {
     servers.push(server)
     return server
   }
+  const add = (figure: Figure, value: number) => addTo(figures, figure, value)
+  const builds: Build[] = [{ dist, program: commandOf(dist), add }]
+  if (flags.beside !== undefined) {
+    const other = path.resolve(flags.beside)
+    builds.push({ dist: other, program: commandOf(other), add: (figure, value) => addTo(besides, figure, value) })
+  }
   const bench: Bench = {
+    builds,
     generator: new Generator(),
     rounds: Number(flags.rounds ?? (flags.quick ? 1 : 5)),
     seconds: Number(flags.seconds ?? (flags.quick ? 1 : 2)),
@@ -114,7 +135,7 @@ const main = async (): Promise<number> => {
       await server.open()
       return server
     },
-    add: (figure: Figure, value) => void figures.set(figure, [...(figures.get(figure) ?? []), value]),
+    add,
     note: (name, value, unit) => {
       const known = notes.get(name)
       if (known) known.values.push(value)
@@ -134,7 +155,7 @@ const main = async (): Promise<number> => {
     bench.generator.close()
     await Promise.all(servers.map((server) => server.remove()))
   }
-  const findings = { figures, notes, throughput, cpu }
+  const findings = { figures, besides, notes, throughput, cpu }
   if (flags.json !== '-') console.log(toText(findings))
   const json = JSON.stringify(toJson(findings), undefined, 2)
   if (flags.json === '-') console.log(json)

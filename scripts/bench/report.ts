@@ -1,11 +1,13 @@
 import { formatTable } from '../../src/cli/terminal/output.js'
 import type { ThroughputRow } from './figures/throughput.js'
 import type { CpuRow } from './figures/context.js'
-import { BARE_MICROS, GOALS, type Goal } from './goals.js'
+import { BARE_MICROS, GOALS, type Goal, NODE_ALONE, NODE_MS } from './goals.js'
 import { median } from './stats.js'
 
 export interface BenchResults {
   readonly figures: ReadonlyMap<string, readonly number[]>
+  /** The figures of the program of `--beside`. */
+  readonly besides: ReadonlyMap<string, readonly number[]>
   readonly notes: ReadonlyMap<string, { readonly values: readonly number[]; readonly unit: string }>
   readonly throughput: readonly ThroughputRow[]
   readonly cpu: readonly CpuRow[]
@@ -28,12 +30,16 @@ const formatNumber = (value: number): string => {
 }
 
 /** Returns the medians of the measured figures with their goals, and all other results. */
-export const toJson = ({ figures, notes, throughput, cpu }: BenchResults) => ({
-  figures: GOALS.flatMap((goal) => {
+export const toJson = ({ figures, besides, notes, throughput, cpu }: BenchResults) => ({
+  figures: GOALS.flatMap((goal: Goal) => {
     const values = figures.get(goal.figure)
     if (!values) return []
     const value = median(values)
-    return [{ ...goal, value, rounds: values, verdict: verdictOf(goal, value) }]
+    const nodeMs = median(notes.get(NODE_ALONE)?.values ?? [NODE_MS])
+    const compared = goal.isScaled ? (value * NODE_MS) / nodeMs : value
+    const beside = besides.get(goal.figure)
+    const other = beside && { beside: median(beside), besideRounds: beside }
+    return [{ ...goal, value, rounds: values, ...other, compared, verdict: verdictOf(goal, compared) }]
   }),
   notes: [...notes].map(([name, { values, unit }]) => ({ name, value: median(values), unit, rounds: values })),
   throughput,
@@ -47,11 +53,13 @@ export const toText = (results: BenchResults): string => {
   const { figures, notes, throughput, cpu } = toJson(results)
   const tables = [
     table(
-      ['figure', '', 'value', 'must', 'aim', 'reached', 'rounds'],
-      figures.map(({ figure, name, value, unit, must, aim, verdict, rounds }) => [
+      ['figure', '', 'value', 'beside', 'compared', 'must', 'aim', 'reached', 'rounds'],
+      figures.map(({ figure, name, value, beside, compared, unit, must, aim, verdict, rounds }) => [
         figure,
         name,
         `${formatNumber(value)} ${unit}`.trim(),
+        beside === undefined ? '-' : formatNumber(beside),
+        formatNumber(compared),
         formatNumber(must),
         formatNumber(aim),
         verdict,

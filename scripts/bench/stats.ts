@@ -17,3 +17,7 @@ export const median = (values: readonly number[]): number => {
  */
 export const ratiosOf = (values: readonly number[], beside: readonly number[]): number[] =>
   values.map((value, round) => value / (beside[round] ?? Number.NaN))
+
+/** Returns the items, in reverse in odd rounds, because the speed of the machine changes during a round. */
+export const alternating = <T>(items: readonly T[], round: number): readonly T[] =>
+  round % 2 === 1 ? items.toReversed() : items

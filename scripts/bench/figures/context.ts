@@ -15,8 +15,20 @@ export interface CpuRow {
   readonly aim: number
 }
 
+/** A compiled program whose figures are measured. */
+export interface Build {
+  /** The directory of the compiled program. */
+  readonly dist: string
+  /** The file that the command `understudy` runs. */
+  readonly program: string
+  /** Adds one measurement of a figure. The table shows the median. */
+  add(figure: Figure, value: number): void
+}
+
 /** The context of every part of the bench. */
 export interface Bench {
+  /** The program, and the program of `--beside`. Parts that measure both do so alternately. */
+  readonly builds: readonly Build[]
   readonly generator: Generator
   readonly rounds: number
   readonly seconds: number

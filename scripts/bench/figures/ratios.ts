@@ -59,6 +59,7 @@ const measureRound = async (bench: Bench, yardsticks: Yardsticks, subjects: Subj
   const k = 1 / (1 / g + 1 / bare.rate)
   bench.add('1', replicated.rate / k)
   bench.add('2', writes.rate / k)
+  bench.add('2b', writes.rate / g)
   bench.add('3', one.rate / oneRaw)
   bench.add('4', front.rate / bare.rate)
   bench.add('5', reads.rate / bare.rate)

@@ -1,11 +1,12 @@
 import { performance } from 'node:perf_hooks'
 import { systemClock } from '../../../src/base/clock.js'
-import { runNode } from '../child.js'
+import { nodeAloneMs, runNode } from '../child.js'
+import { NODE_ALONE } from '../goals.js'
 import { cpuMs, residentMb } from '../machine.js'
 import { BenchServer } from '../servers.js'
+import { alternating } from '../stats.js'
 import type { Bench } from './context.js'
 
-const SOON_MS = 1000
 /** The JavaScript engine collects the garbage of a start after about eight seconds without work. */
 const REST_MS = 12_000
 
@@ -15,21 +16,20 @@ const REST_MS = 12_000
  */
 export const measureStart = async (bench: Bench): Promise<undefined> => {
   for (let round = 0; round < Math.max(bench.rounds, 3); round++) {
-    const server = await BenchServer.prepare({ program: bench.program, name: 'empty' })
-    try {
-      const startMs = performance.now()
-      await server.start()
-      bench.add('14a', (performance.now() - startMs) / 1000)
-      bench.add('14c', cpuMs(server.pid) / (await bareCpuMs()))
-      const answeredMs = performance.now()
-      await server.initialize()
-      bench.note('init and unseal', performance.now() - answeredMs, 'ms')
-      await systemClock.sleep(SOON_MS)
-      bench.note('memory one second after the unseal', residentMb(server.pid), 'MB')
-      await systemClock.sleep(REST_MS - SOON_MS)
-      bench.add('14b', residentMb(server.pid))
-    } finally {
-      await server.remove()
+    bench.note(NODE_ALONE, await nodeAloneMs(), 'ms')
+    for (const { program, add } of alternating(bench.builds, round)) {
+      const server = await BenchServer.prepare({ program, name: 'empty' })
+      try {
+        const startMs = performance.now()
+        await server.start()
+        add('14a', (performance.now() - startMs) / 1000)
+        add('14c', cpuMs(server.pid) / (await bareCpuMs()))
+        await server.initialize()
+        await systemClock.sleep(REST_MS)
+        add('14b', residentMb(server.pid))
+      } finally {
+        await server.remove()
+      }
     }
   }
   return undefined
