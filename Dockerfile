@@ -46,6 +46,13 @@ RUN ln -s /opt/understudy/dist/bundle/main.cjs /usr/local/bin/understudy \
  && ln -s /opt/understudy/dist/bundle/main.cjs /bin/vault \
  && ln -s /opt/understudy/dist/bundle/container-entrypoint.cjs /usr/local/bin/understudy-entrypoint \
  && ln -sf /opt/understudy/dist/bundle/container-entrypoint.cjs /usr/local/bin/docker-entrypoint.sh
+# Saves the code that Node compiled, with which commands and servers start faster.
+RUN understudy version >/dev/null \
+ && { understudy server -dev >/dev/null & pid=$!; } \
+ && until understudy-health; do kill -0 "$pid" && sleep 0.1 || exit 1; done \
+ && kill "$pid" && wait "$pid" \
+ && rm -f /tmp/understudy-addresses* \
+ && chmod -R a+rX /opt/understudy/dist/bundle/cache
 # MALLOC_*: memory of large bodies goes back to the system when it is freed.
 ENV NODE_ENV=production \
     UNDERSTUDY_ADDRESS_FILE=/tmp/understudy-addresses \

@@ -19,7 +19,7 @@ const PROGRAM = path.join(BUNDLE, 'understudy.cjs')
 const BUNDLED: Readonly<Record<string, string>> = {
   'cli/program.js': "process.argv[process.argv[2] === 'vault' ? 3 : 2] === 'server' ? 'server' : 'command'",
   'cli/completion/shipped.js': "'command'",
-  'cli/run-container.js': "'container'",
+  'cli/run-container.js': "'server'",
   'cli/host-entrypoint.js': "'host'",
   'index.js': "'library'",
   'testcontainers/index.js': "'library'",

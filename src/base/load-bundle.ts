@@ -54,8 +54,11 @@ const cacheDirectories = (file: string): readonly string[] => {
   return home !== undefined && path.isAbsolute(home) ? [near, path.join(home, 'understudy')] : [near]
 }
 
-/** Returns true if no other user can write there. Another user could save code that this process would run. */
-const isPrivate = ({ uid, mode }: Stats): boolean => uid === process.geteuid?.() && (mode & 0o022) === 0
+/**
+ * Returns true if only this user and root can write there. Another user could save code that this process would run.
+ * Root saves the code of an image, whose servers run as another user.
+ */
+const isPrivate = ({ uid, mode }: Stats): boolean => (uid === process.geteuid?.() || uid === 0) && (mode & 0o022) === 0
 
 const codeFile = (directory: string, { purpose }: Bundle): string => path.join(directory, `${purpose}.v8`)
 

@@ -32,4 +32,19 @@ it('the installed package builds an image in an empty directory, and its server 
   } finally {
     await server.stop()
   }
+  await expectSavedCode(TAG)
 })
+
+/** Saved code that a process rejects is replaced when the process ends. */
+const expectSavedCode = async (image: string): Promise<void> => {
+  const script = `
+    list() { stat -c '%n %y' /opt/understudy/dist/bundle/cache/*; }
+    list; understudy version >/dev/null
+    understudy server -dev >/dev/null & server=$!
+    until understudy-health; do kill -0 $server || exit 1; done
+    kill $server; wait $server; list`
+  const { stdout } = await run('docker', ['run', '--rm', '--entrypoint', 'sh', image, '-c', script])
+  const lines = stdout.trim().split('\n')
+  expect(lines.slice(0, 2)).toEqual([expect.stringContaining('/command.v8 '), expect.stringContaining('/server.v8 ')])
+  expect(lines.slice(2)).toEqual(lines.slice(0, 2))
+}

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { buildSync } from 'esbuild'
@@ -36,7 +45,7 @@ beforeEach(() => {
 afterEach(() => rm(directory, { recursive: true }))
 
 /** Loads the bundle in a new process. Prints its results, and whether V8 used the code that was saved. */
-const load = (build = 'one', env: NodeJS.ProcessEnv = {}, flags: readonly string[] = []): object =>
+const load = (build = 'one', env: NodeJS.ProcessEnv = {}, flags: readonly string[] = [], user: User = {}): object =>
   run(
     `
     const vm = require('node:vm')
@@ -54,11 +63,16 @@ const load = (build = 'one', env: NodeJS.ProcessEnv = {}, flags: readonly string
     console.log(JSON.stringify({ accepted, isSame, text: later(), sep, isHere: at === process.cwd() }))`,
     env,
     flags,
+    user,
   )
 
+interface User {
+  readonly uid?: number
+}
+
 /** Runs a script in a new process. Returns the JSON that it prints. */
-const run = (script: string, env: NodeJS.ProcessEnv = {}, flags: readonly string[] = []): object => {
-  const options = { cwd: packaged, encoding: 'utf8', env: { XDG_CACHE_HOME: home, ...env } } as const
+const run = (script: string, env: NodeJS.ProcessEnv = {}, flags: readonly string[] = [], user: User = {}): object => {
+  const options = { ...user, cwd: packaged, encoding: 'utf8', env: { XDG_CACHE_HOME: home, ...env } } as const
   return JSON.parse(execFileSync(process.execPath, [...flags, '-e', script], options)) as object
 }
 
@@ -111,6 +125,20 @@ describe('loadBundle', () => {
     expect(existsSync(path.join(home, 'understudy', 'test.v8'))).toBe(true)
     expect(load()).toEqual(reused)
   })
+
+  it.runIf(process.geteuid?.() === 0)(
+    'code that root saved is used for other users, and other code of theirs is not',
+    () => {
+      load()
+      chmodSync(near, 0o755)
+      chmodSync(path.join(near, 'test.v8'), 0o644)
+      for (const file of [directory, packaged]) chmodSync(file, 0o755)
+      const asOther = { uid: 65_534 }
+      expect(load('one', {}, [], asOther)).toEqual(reused)
+      chownSync(path.join(near, 'test.v8'), 65_533, 65_533)
+      expect(load('one', {}, [], asOther)).toEqual(fresh)
+    },
+  )
 
   it('a saved file to which another user can write is not used', () => {
     load()
