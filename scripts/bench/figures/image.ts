@@ -51,7 +51,7 @@ const inspect = (image: string): Inspected | undefined => {
 
 /** Returns the size of the largest other image whose layers begin the image, or 0 if Docker has none. */
 const baseSizeOf = ({ RootFS }: Inspected): number => {
-  const ids = docker('image', 'ls', '--all', '--quiet', '--no-trunc').split('\n')
+  const ids = docker('image', 'ls', '--quiet', '--no-trunc').split('\n')
   const layers = RootFS.Layers
   const sizes = ids.map((id) => {
     const other = inspect(id)

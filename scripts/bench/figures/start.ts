@@ -17,6 +17,11 @@ const REST_MS = 12_000
 export const measureStart = async (bench: Bench): Promise<undefined> => {
   for (let round = 0; round < Math.max(bench.rounds, 3); round++) {
     bench.note(NODE_ALONE, await nodeAloneMs(), 'ms')
+    bench.note(
+      'memory of an empty Node program',
+      Number(await runNode(['-p', 'process.memoryUsage.rss() / 2 ** 20'])),
+      'MB',
+    )
     for (const { program, add } of alternating(bench.builds, round)) {
       const server = await BenchServer.prepare({ program, name: 'empty' })
       try {
