@@ -50,7 +50,7 @@ const ORDER: Record<string, readonly string[]> = {
   cli: ['container terminal', 'commands vault', '.', 'completion'],
   core: [
     'acl namespaces passwords seal status',
-    'identity mounts',
+    'identity leases mounts',
     'tokens',
     'audit quotas wrapping',
     'pipeline system',

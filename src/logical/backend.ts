@@ -3,8 +3,9 @@ import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import type { FieldTable, Values } from './fields.js'
 import type { PathRuleTable } from './path-rules.js'
-import type { NamespaceRef, Operation, RenewalTimes, Request, Response, TokenOrigin } from './request.js'
+import type { LeasedSecret, NamespaceRef, Operation, RenewalTimes, Request, Response, TokenOrigin } from './request.js'
 import type { Storage } from './storage.js'
+import type { TtlDecision } from './ttl.js'
 
 /**
  * The properties of a mount that its backend can read. Backends read them on every use, because tuning changes them.
@@ -150,6 +151,16 @@ export interface Backend {
    * renewed.
    */
   renew?(origin: TokenOrigin): Promise<RenewalTimes> | RenewalTimes
+  /**
+   * Extends the lifetime of a leased secret. Resolves to the new TTL. Rejects if the secret cannot be renewed. Absent
+   * if no secret of the backend is renewable.
+   */
+  renewLease?(secret: LeasedSecret, incrementSeconds: number): Promise<TtlDecision>
+  /**
+   * Revokes a leased secret. Resolves if the secret no longer exists. Rejects with LogicalError 400 or 404 if another
+   * attempt would fail too, and with any other error to be called again. Absent if the backend issues no leases.
+   */
+  revokeLease?(secret: LeasedSecret): Promise<void>
   /**
    * Discards cached data of a key below this mount. Called after every change, including changes that replication
    * makes.

@@ -23,8 +23,9 @@ export const answersEmptyList = ({ data, warnings, raw, wrapInfo }: Response): b
   return Array.isArray(keys) && keys.length === 0
 }
 
-const hasContent = ({ data, warnings, auth, login, wrapInfo }: Response): boolean =>
+const hasContent = ({ data, warnings, auth, login, wrapInfo, leaseId }: Response): boolean =>
   (data !== undefined && data !== null) ||
+  leaseId !== undefined ||
   auth !== undefined ||
   login !== undefined ||
   wrapInfo !== undefined ||

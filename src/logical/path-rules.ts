@@ -63,8 +63,8 @@ export interface PathRules {
    * token.
    */
   readonly isForSelf?: true
-  /** True for requests that create a token, to which lease count quotas apply. */
-  readonly createsToken?: true
+  /** True for requests that create a lease: of a token or of a secret. Lease count quotas apply to them. */
+  readonly createsLease?: true
   /** The information that the path returns. On a listener that withholds this information, the path does not exist. */
   readonly withheldAs?: Withheld
   /** The allowed verbs, checked before all other rules. Any other verb returns an empty list of errors. */

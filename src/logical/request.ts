@@ -171,6 +171,25 @@ export interface WrapInfo {
   wrappedAccessor: string
 }
 
+/**
+ * A new secret that a backend can revoke. The core stores its lease. At the end of the lease, the core calls
+ * `revokeLease` of the backend.
+ */
+export interface LeaseGrant {
+  /** The TTL; 0 means the default of the mount. The maximum TTL of the mount applies. */
+  ttlSeconds: number
+  isRenewable: boolean
+  /** Data that is stored with the lease, and passed to the backend at renewal and revocation. */
+  internal: JsonObject
+}
+
+/** The data of a lease that its backend receives. */
+export interface LeasedSecret {
+  readonly internal: JsonObject
+  /** Time at which the secret was issued, in milliseconds since the epoch. Maximum TTLs count from this time. */
+  readonly issuedMs: number
+}
+
 /** The response of a handler. Undefined instead of a Response means 204, or 404 for a read or a list. */
 export interface Response {
   data?: Record<string, unknown> | RawJson | null
@@ -188,6 +207,8 @@ export interface Response {
   /** The `wrapped_accessor` of the response with the wrapping token. */
   wrappedAccessor?: string
   wrapInfo?: WrapInfo
+  /** A new secret, for which the core creates a lease and sets the next three members. */
+  lease?: LeaseGrant | undefined
   leaseDurationSeconds?: number
   leaseId?: string
   renewable?: boolean

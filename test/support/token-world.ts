@@ -5,6 +5,8 @@ import { createTokenBackend } from '../../src/auth/token/backend.js'
 import { IdentityStore } from '../../src/core/identity/identity.js'
 import { PolicyStore } from '../../src/core/acl/policies.js'
 import type { LoginFacts } from '../../src/core/tokens/token-issue.js'
+import type { LeaseMount } from '../../src/core/leases/lease-revocation.js'
+import { LeaseStore } from '../../src/core/leases/leases.js'
 import { TokenTidy } from '../../src/core/tokens/token-tidy.js'
 import { type TokenEntry, TokenStore } from '../../src/core/tokens/tokens.js'
 import { deriveKey } from '../../src/crypto/digest.js'
@@ -41,6 +43,13 @@ export class TokenWorld {
   readonly shared = { policies: new MemoryStorage(), roles: new MemoryStorage(), identity: new MemoryStorage() }
   readonly policies = new PolicyStore({ storage: this.shared.policies })
   readonly identity: IdentityStore
+  readonly namespaces = {
+    all: () => [ROOT_NAMESPACE, TEAM].filter(({ id }) => !this.deletedNamespaces.has(id)),
+    findById: (id: string) => this.namespaces.all().find((namespace) => namespace.id === id),
+  }
+  readonly leases: LeaseStore
+  /** The mounts that issue leased secrets, by accessor. */
+  readonly mounts = new Map<string, LeaseMount>()
   readonly tokens: TokenStore
   readonly tidy: TokenTidy
   readonly backend: Backend
@@ -50,6 +59,8 @@ export class TokenWorld {
   readonly unmounted = new Set<string>()
   readonly deletedNamespaces = new Set<string>()
   readonly mountTtls = { defaultLeaseTtlSeconds: DEFAULT_TTL, maxLeaseTtlSeconds: DEFAULT_TTL }
+  /** True if a newer primary exists. */
+  isFenced = false
   root = ''
 
   constructor(options: TokenWorldOptions = {}) {
@@ -57,15 +68,23 @@ export class TokenWorld {
     this.clock = options.clock ?? new ManualClock()
     this.storage = options.storage ?? new MemoryStorage()
     this.identity = new IdentityStore({ storage: this.shared.identity, random, clock: this.clock })
+    this.leases = new LeaseStore({
+      storage: this.storage,
+      clock: this.clock,
+      random,
+      log: silentLog,
+      findMount: (accessor) => this.mounts.get(accessor),
+      isPaused: () => this.isFenced,
+    })
     this.tokens = new TokenStore({
       storage: this.storage,
+      leases: this.leases,
       deriveKey: (purpose) => deriveKey(Buffer.from(options.keyring ?? 'keyring'), purpose),
       clock: this.clock,
       random,
       log: silentLog,
       identity: this.identity,
-      findNamespace: (id) =>
-        [ROOT_NAMESPACE, TEAM].find((namespace) => namespace.id === id && !this.deletedNamespaces.has(id)),
+      findNamespace: (id) => this.namespaces.findById(id),
       isMounted: (accessor) => !this.unmounted.has(accessor),
       leaseTtls: () => this.mountTtls,
       hasPolicy: (namespaceId, name) => this.policies.find(namespaceId, name) !== undefined,
@@ -80,7 +99,8 @@ export class TokenWorld {
     this.shared.identity.onChange((key) => this.identity.invalidate(key))
     this.tidy = new TokenTidy({
       tokens: this.tokens,
-      namespaces: { all: () => [ROOT_NAMESPACE, TEAM].filter(({ id }) => !this.deletedNamespaces.has(id)) },
+      leases: this.leases,
+      namespaces: this.namespaces,
       log: silentLog,
     })
     this.backend = createTokenBackend({

@@ -129,9 +129,9 @@ export const createTokenBackend = (options: TokenBackendOptions): Backend => {
 const RULES = new PathRuleTable({
   accessors: { access: 'sudo' },
   'accessors/*': { access: 'sudo' },
-  create: { createsToken: true },
-  'create/*': { createsToken: true },
-  'create-orphan': { createsToken: true },
+  create: { createsLease: true },
+  'create/*': { createsLease: true },
+  'create-orphan': { createsLease: true },
   'lookup-self': { isForSelf: true },
   'renew-self': { isForSelf: true },
   'revoke-self': { isForSelf: true },

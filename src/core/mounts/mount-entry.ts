@@ -1,4 +1,5 @@
 import type { NamespaceRef } from '../../logical/request.js'
+import type { LeaseTtls } from '../../logical/ttl.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 /** Whether a mount is a secrets engine or an auth method. Each kind has its own mount table, with separate paths. */
@@ -57,11 +58,6 @@ export const ENTRY_PREFIXES = Object.values(ENTRIES).flat()
 export const dataPrefix = ({ kind, isLocal, uuid }: MountEntry): string => `${DATA[kind][isLocal ? 1 : 0]}${uuid}/`
 
 export const localDataPrefix = ({ kind, uuid }: MountEntry): string => `${DATA[kind][1]}${uuid}/`
-
-export interface LeaseTtls {
-  readonly defaultLeaseTtlSeconds: number
-  readonly maxLeaseTtlSeconds: number
-}
 
 /** Returns the effective lease TTLs of a mount. The default never exceeds the maximum. */
 export const effectiveLeaseTtls = (config: MountConfig, system: LeaseTtls): LeaseTtls => {

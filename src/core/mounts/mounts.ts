@@ -6,13 +6,13 @@ import { invalid, isReadOnly } from '../../logical/errors.js'
 import type { JsonValue } from '../../logical/json.js'
 import type { NamespaceRef } from '../../logical/request.js'
 import { putJson } from '../../logical/storage.js'
+import type { LeaseTtls } from '../../logical/ttl.js'
 import { applyMountConfig } from './mount-config.js'
 import {
   dataPrefix,
   DEFAULT_CONFIG,
   defaultMounts,
   effectiveLeaseTtls,
-  type LeaseTtls,
   localDataPrefix,
   type MountEntry,
   type MountKind,
@@ -32,7 +32,12 @@ interface MountServiceOptions {
   readonly types: ReadonlyMap<string, BackendType>
   readonly cleanup: MountCleanup
   readonly leaseDefaults: LeaseTtls
-  readonly revokeLeases: (namespaceId: string, prefix: string) => Promise<void>
+  readonly revokeTokens: (namespaceId: string, prefix: string) => Promise<void>
+  /**
+   * Revokes the secrets of a mount and then runs `change`, which moves or removes the mount. Rejects with LogicalError
+   * 400 if a secret cannot be revoked.
+   */
+  readonly withoutLeases: <T>(entry: MountEntry, change: () => Promise<T>) => Promise<T>
   readonly random: Random
 }
 
@@ -96,12 +101,14 @@ export class MountService {
 
   /** Removes any mount, including the built-in ones of a namespace. */
   async discard(entry: MountEntry): Promise<void> {
-    const { table, cleanup, revokeLeases } = this.#options
+    const { table, cleanup, revokeTokens, withoutLeases } = this.#options
     // Removes the row and marks the data for deletion in one transaction, so that a crash leaves no orphaned data.
-    await table.remove(entry, (tx) =>
-      putJson(tx, cleanupKey(entry), { prefixes: [...new Set([dataPrefix(entry), localDataPrefix(entry)])] }),
+    await withoutLeases(entry, () =>
+      table.remove(entry, (tx) =>
+        putJson(tx, cleanupKey(entry), { prefixes: [...new Set([dataPrefix(entry), localDataPrefix(entry)])] }),
+      ),
     )
-    await revokeLeases(entry.namespaceId, routePath(entry))
+    await revokeTokens(entry.namespaceId, routePath(entry))
     await cleanup.run(cleanupKey(entry))
   }
 
@@ -156,8 +163,10 @@ export class MountService {
     // moved mount itself counts as a conflict.
     this.#options.table.refuseTaken({ ...entry, path, uuid: '' })
     refuseReserved(entry.kind, path)
-    await this.#options.revokeLeases(entry.namespaceId, routePath(entry))
-    await this.#options.table.update(entry, (current) => ({ ...current, path }))
+    await this.#options.revokeTokens(entry.namespaceId, routePath(entry))
+    await this.#options.withoutLeases(entry, () =>
+      this.#options.table.update(entry, (current) => ({ ...current, path })),
+    )
   }
 
   effectiveTtls(entry: MountEntry): LeaseTtls {

@@ -6,11 +6,11 @@ import { LogicalError } from '../../logical/errors.js'
 import { type PathRules, rulesOf } from '../../logical/path-rules.js'
 import { type NamespaceRef, type Request, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
+import type { LeaseTtls } from '../../logical/ttl.js'
 import {
   dataPrefix,
   defaultMounts,
   effectiveLeaseTtls,
-  type LeaseTtls,
   localDataPrefix,
   type MountEntry,
   routePath,

@@ -17,6 +17,7 @@ import { hasLogin, LoginIssuer } from '../tokens/login-issuer.js'
 import { rawSize, readWithinBudget } from './large-answers.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
 import type { LeaseQuotas } from '../quotas/lease-quotas.js'
+import type { LeaseIssuer } from '../tokens/lease-issuer.js'
 import { type RequestQuotas, withHeaders } from '../quotas/request-quotas.js'
 import type { PrimaryEntities } from '../identity/primary-entities.js'
 import type { Route, Router } from '../mounts/router.js'
@@ -42,6 +43,7 @@ interface RequestHandlerOptions extends AuthoriserOptions {
   readonly consistency: Consistency
   readonly requestQuotas: RequestQuotas
   readonly leaseQuotas: LeaseQuotas
+  readonly leaseIssuer: LeaseIssuer
   /** Set on a performance standby: returns whether it answers a request. If not, `handle` throws `ForActiveNode`. */
   readonly answersAlone?: AnsweredAlone | undefined
   /** Returns the last index of this cluster's log. */
@@ -219,12 +221,11 @@ export class RequestHandler {
   }
 
   async #execute(request: Request, route: Route): Promise<Response | undefined> {
-    const { wrapping, lastIndex, consistency, leaseQuotas } = this.#options
-    const changes = isWrite(request.operation)
-    const before = changes ? lastIndex() : 0
-    const isCreation = changes && route.rules.createsToken === true
+    const { wrapping, lastIndex, consistency, leaseQuotas, leaseIssuer } = this.#options
+    const before = changes(request, route) ? lastIndex() : undefined
     const dispatched = () => this.#dispatch(request, route)
-    const done = await (isCreation ? leaseQuotas.guard(request, route, dispatched) : dispatched())
+    const granted = () => leaseIssuer.grant(request, route.mount, dispatched)
+    const done = await (route.rules.createsLease ? leaseQuotas.guard(request, route, granted) : dispatched())
     let { response } = done
     if (hasLogin(response)) {
       const login = response
@@ -236,7 +237,7 @@ export class RequestHandler {
       const wrap = response.wrap ?? request.wrap
       if (wrap && !response.wrapInfo && canBeWrapped(response)) response = await wrapping.wrap(request, response, wrap)
     }
-    if (!changes || this.#isStandby || (!done.state && lastIndex() === before)) return response
+    if (before === undefined || this.#isStandby || (!done.state && lastIndex() === before)) return response
     const answer = response ?? {}
     answer.headers = { ...answer.headers, 'X-Vault-Index': consistency.print(done.state) }
     return answer
@@ -244,7 +245,7 @@ export class RequestHandler {
 
   async #dispatch(request: Request, route: Route): Promise<{ response: Response | undefined; state?: LogState }> {
     const { operation } = request
-    if (isWrite(operation) && this.#options.refusesWrites() && !isServedWhile('fenced', route.rules, operation)) {
+    if (changes(request, route) && this.#options.refusesWrites() && !isServedWhile('fenced', route.rules, operation)) {
       throw new LogicalError('unavailable', 'this primary is fenced: a newer epoch of its replication set exists')
     }
     try {
@@ -262,6 +263,8 @@ export class RequestHandler {
     }
   }
 }
+
+const changes = ({ operation }: Request, { rules }: Route): boolean => rules.createsLease === true || isWrite(operation)
 
 const isOpen = (state: OpenState, { rules }: Route): boolean =>
   rules.access === 'open' || GATES[state].isTokenless === true

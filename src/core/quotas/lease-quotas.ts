@@ -1,8 +1,9 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { NamespaceRef, Request } from '../../logical/request.js'
+import type { Storage } from '../../logical/storage.js'
 import type { Route, Router } from '../mounts/router.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
-import type { Lease } from '../tokens/token-leases.js'
+import { allLeases, type LeaseEntry, parseLease } from '../tokens/token-leases.js'
 import type { TokenStore } from '../tokens/tokens.js'
 import type { QuotaIndex } from './quota-index.js'
 import type { LeaseQuota } from './quota-record.js'
@@ -10,7 +11,9 @@ import type { Quotas } from './quotas.js'
 
 interface LeaseQuotasOptions {
   readonly quotas: Quotas
-  readonly tokens: Pick<TokenStore, 'leases' | 'leaseOf' | 'findStored'>
+  /** The whole barrier; only the rows of leases are read. */
+  readonly storage: Storage
+  readonly tokens: Pick<TokenStore, 'findStored'>
   readonly namespaces: Pick<NamespaceStore, 'findById'>
   readonly router: Pick<Router, 'find'>
 }
@@ -29,9 +32,9 @@ interface Tally {
 }
 
 /**
- * Applies the lease count quotas to logins and to the creation of tokens. The listener of stored keys adds new leases
- * to the count of their quota, but subtracts none, so the count is an upper limit. At the maximum, the leases are
- * counted again if any lease was removed in the meantime.
+ * Applies the lease count quotas to logins and to requests that create tokens or leased secrets. The listener of stored
+ * keys adds new leases to the count of their quota, but subtracts none, so the count is an upper limit. At the maximum,
+ * the leases are counted again if any lease was removed in the meantime.
  */
 export class LeaseQuotas {
   readonly #options: LeaseQuotasOptions
@@ -47,7 +50,7 @@ export class LeaseQuotas {
   }
 
   /**
-   * Runs `issue`, which may create a token. Rejects with LogicalError 429 if the leases of the quota have reached their
+   * Runs `issue`, which may create a lease. Rejects with LogicalError 429 if the leases of the quota have reached their
    * maximum, unless the caller has a root token.
    */
   async guard<T>(request: Request, route: Route, issue: () => Promise<T>): Promise<T> {
@@ -81,9 +84,9 @@ export class LeaseQuotas {
   /** Follows a changed key of the token store. */
   note(key: string): void {
     if (this.#tallies.size === 0) return
-    const lease = this.#options.tokens.leaseOf(key)
+    const lease = parseLease(key)
     if (!lease) return
-    if (!lease.exists) {
+    if (!this.#options.storage.has(key)) {
       this.#removals++
       return
     }
@@ -122,11 +125,10 @@ export class LeaseQuotas {
   }
 
   async #countInto(quota: LeaseQuota, tally: Tally): Promise<void> {
-    const { tokens } = this.#options
     const removals = this.#removals
     const before = tally.stored
     let found = 0
-    for await (const leases of tokens.leases()) {
+    for await (const leases of allLeases(this.#options.storage)) {
       for (const lease of leases) if (this.#quotaOfLease(lease) === quota) found++
     }
     // A lease that was stored during the scan may count twice, so the next request scans again.
@@ -135,7 +137,7 @@ export class LeaseQuotas {
     tally.scannedAt = added > 0 ? undefined : removals
   }
 
-  #quotaOfLease({ namespaceId, path, storageId }: Lease): LeaseQuota | undefined {
+  #quotaOfLease({ namespaceId, path, storageId }: LeaseEntry): LeaseQuota | undefined {
     const { namespaces, tokens } = this.#options
     const namespace = namespaces.findById(namespaceId)
     return namespace && this.#quotaOf(namespace, path, () => tokens.findStored(storageId)?.meta?.role_name)

@@ -1,11 +1,12 @@
 import { pagesOf, type Storage } from '../../logical/storage.js'
+import { LEASE_KEYS, parseDueRow } from '../leases/lease-record.js'
 import { compareKeys } from '../../storage/engine/ordered-map.js'
 import { parseTimeKey, TOKEN_KEYS } from './token-record.js'
 
 /**
  * Finds the tokens with an expiry by the path that created them. Indexed tokens (see `isIndexed`) have a row below this
  * path. All other tokens only have a row in the order of expiry, so a listing reads the rows of all of them. Listings
- * are rare, and an extra row would slow down every login.
+ * are rare, and an extra row would slow down every login. `allLeases` also includes the leases of secrets.
  */
 
 /** The number of rows per read. */
@@ -17,28 +18,36 @@ interface LeaseRow {
   readonly storageId: string
 }
 
-/** A stored lease: a service token with an expiry. */
-export interface Lease {
+/** A stored lease: a service token with an expiry, or a secret. */
+export interface LeaseEntry {
   readonly namespaceId: string
-  /** The path that created the token. */
+  /** The path that created the token or the secret. */
   readonly path: string
+  /** The last segment of the lease ID, which is the storage ID of a token. */
   readonly storageId: string
 }
 
 /** Parses the key of a row that names the path of a lease; undefined for any other key. */
-export const parseLease = (key: string): Lease | undefined => {
+export const parseLease = (key: string): LeaseEntry | undefined => {
+  const secret = parseDueRow(key)
+  if (secret) return splitPath(secret.namespaceId, secret.id)
   if (key.startsWith(TOKEN_KEYS.times)) {
     const { made, storageId } = parseTimeKey(key)
     return made && { ...made, storageId }
   }
   if (!key.startsWith(TOKEN_KEYS.indexed)) return undefined
   const [namespaceId = '', ...rest] = key.slice(TOKEN_KEYS.indexed.length).split('/')
-  return { namespaceId, path: rest.slice(0, -1).join('/'), storageId: rest.at(-1) ?? '' }
+  return splitPath(namespaceId, rest.join('/'))
+}
+
+const splitPath = (namespaceId: string, leaseId: string): LeaseEntry => {
+  const end = leaseId.lastIndexOf('/')
+  return { namespaceId, path: leaseId.slice(0, end), storageId: leaseId.slice(end + 1) }
 }
 
 /** Yields all leases, in chunks. */
-export async function* allLeases(storage: Storage): AsyncGenerator<readonly Lease[]> {
-  for (const prefix of [TOKEN_KEYS.indexed, TOKEN_KEYS.times]) {
+export async function* allLeases(storage: Storage): AsyncGenerator<readonly LeaseEntry[]> {
+  for (const prefix of [TOKEN_KEYS.indexed, TOKEN_KEYS.times, LEASE_KEYS.due]) {
     for await (const page of pagesOf(storage, prefix, CHUNK)) yield page.flatMap((key) => parseLease(key) ?? [])
   }
 }

@@ -1,16 +1,20 @@
 import { invalid, permissionDenied } from '../../logical/errors.js'
 import type { ReadStorage } from '../../logical/storage.js'
 import type { IssuedToken, TokenRequest } from '../../logical/token-request.js'
-import type { LeaseTtls } from '../mounts/mount-entry.js'
+import type { LeaseTtls } from '../../logical/ttl.js'
 import { answerOf, newTokenId, suffixOf } from './token-format.js'
 import type { PresentedTokens, TokenFormsOptions } from './presented-tokens.js'
 import { decideLife, makeRecord } from './token-issue.js'
-import { hasEnded, TOKEN_KEYS, type TokenEntry } from './token-record.js'
+import { hasEnded, type StoredToken, TOKEN_KEYS, type TokenEntry } from './token-record.js'
 import type { TokenTable, TokenTableOptions } from './token-table.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { RenewalTimes, TokenView } from '../../logical/request.js'
 import type { IdentityStore } from '../identity/identity.js'
+import type { LeaseOwner, LeaseStore } from '../leases/leases.js'
+
+/** The error of Vault for a secret that the last use of a token has requested. */
+const LAST_USE = 'Secret cannot be returned; token had one use left, so leased credentials were immediately revoked.'
 
 interface TokenMakerOptions extends Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'> {
   readonly table: TokenTable
@@ -66,7 +70,7 @@ export class TokenMaker {
     const recordOf = (accessor: string) => makeRecord(request, { id, accessor, isIndexed }, ttlSeconds, nowMs)
     const entry = await this.#table.storage.write((tx) => {
       if (isIndexed && this.#table.isTaken(tx, id)) throw invalid('cannot create a token with a duplicate ID')
-      if (request.parent !== '') this.#refuseEndedParent(request.parent, tx, nowMs)
+      if (request.parent !== '') this.#refuseEnded(request.parent, tx, nowMs)
       const added = this.#table.insert(tx, { id, isIndexed }, recordOf)
       for (const [name, value] of Object.entries(records)) tx.put(TOKEN_KEYS.cubbyhole(added.storageId) + name, value)
       return added
@@ -75,9 +79,27 @@ export class TokenMaker {
     return entry
   }
 
-  #refuseEndedParent(storageId: string, reader: ReadStorage, nowMs: number): void {
-    const parent = this.#table.read(reader, storageId)
-    if (!parent || parent.isClosing || hasEnded(parent, nowMs)) throw permissionDenied()
+  /**
+   * Returns the owner of the leases that a token requests. The parent of a batch token owns the leases of the token,
+   * which end with the batch token.
+   */
+  ownerOf({ type, storageId, parent, expiresAtMs }: TokenEntry): LeaseOwner {
+    const id = type === 'batch' ? parent : storageId
+    return {
+      id,
+      latestMs: type === 'batch' ? expiresAtMs : undefined,
+      requireLive: (tx) => {
+        if (id === '') return
+        const record = this.#refuseEnded(id, tx, this.#options.clock.now())
+        if (record.numUses < 0 && type === 'service') throw invalid(LAST_USE)
+      },
+    }
+  }
+
+  #refuseEnded(storageId: string, reader: ReadStorage, nowMs: number): StoredToken {
+    const record = this.#table.read(reader, storageId)
+    if (!record || record.isClosing || hasEnded(record, nowMs)) throw permissionDenied()
+    return record
   }
 }
 
@@ -86,6 +108,7 @@ export interface TokenStoreOptions extends TokenTableOptions, TokenFormsOptions 
   readonly clock: Clock
   readonly log: Log
   readonly identity: IdentityStore
+  readonly leases: Pick<LeaseStore, 'endOwned'>
   /**
    * Returns whether the mount with this accessor exists at this path. The token of a login becomes invalid when its
    * mount is removed.

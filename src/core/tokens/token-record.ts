@@ -6,6 +6,7 @@ import type { NamespaceRef, TokenOrigin } from '../../logical/request.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import type { TokenInfo } from '../../logical/token-request.js'
+import { parseDue, printDue } from '../leases/due-sweep.js'
 
 /** A stored token. Times are in milliseconds since the epoch. Durations are in whole seconds, with 0 for not set. */
 export interface StoredToken {
@@ -112,9 +113,9 @@ export const TOKEN_KEYS = {
   /** One row per indexed token, by namespace and creation path. */
   indexed: `${KEYS.leases}id/`,
   leases: (namespaceId: string) => `${KEYS.leases}id/${namespaceId}/`,
-  /** One row per token with an expiry, ordered by time. 15 digits are enough for every date. */
+  /** One row per token with an expiry, ordered by time. */
   times: `${KEYS.leases}time/`,
-  indexedTime: (ms: number, storageId: string) => `${KEYS.leases}time/${String(ms).padStart(15, '0')}.${storageId}`,
+  indexedTime: (ms: number, storageId: string) => `${KEYS.leases}time/${printDue(ms)}.${storageId}`,
   cubbyhole: (storageId: string) => `${KEYS.cubbyholes}${storageId}/`,
 } as const
 
@@ -133,13 +134,12 @@ export const timeKey = (ms: number, storageId: string, { isIndexed, namespaceId,
 export const parseTimeKey = (
   key: string,
 ): { timeMs: number; storageId: string; made?: { readonly namespaceId: string; readonly path: string } } => {
-  const name = key.slice(TOKEN_KEYS.times.length)
-  const timeMs = Number(name.slice(0, 15))
-  const idEnd = name.indexOf('/')
-  if (idEnd < 0) return { timeMs, storageId: name.slice(16) }
-  const namespaceEnd = name.indexOf('/', idEnd + 1)
-  const made = { namespaceId: name.slice(idEnd + 1, namespaceEnd), path: name.slice(namespaceEnd + 1) }
-  return { timeMs, storageId: name.slice(16, idEnd), made }
+  const { timeMs, rest } = parseDue(key.slice(TOKEN_KEYS.times.length))
+  const idEnd = rest.indexOf('/')
+  if (idEnd < 0) return { timeMs, storageId: rest }
+  const namespaceEnd = rest.indexOf('/', idEnd + 1)
+  const made = { namespaceId: rest.slice(idEnd + 1, namespaceEnd), path: rest.slice(namespaceEnd + 1) }
+  return { timeMs, storageId: rest.slice(0, idEnd), made }
 }
 
 /**

@@ -1,8 +1,7 @@
 import { lifeMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
 import type { RenewalTimes } from '../../logical/request.js'
-import type { LeaseTtls } from '../mounts/mount-entry.js'
-import { decideTtl, smallestSet, type TtlDecision } from './token-issue.js'
+import { decideTtl, type LeaseTtls, smallestSet, type TtlDecision } from '../../logical/ttl.js'
 import type { StoredToken, TokenEntry } from './token-record.js'
 
 /** Throws LogicalError 400 for a token that is not renewable. */

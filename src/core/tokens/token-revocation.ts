@@ -1,7 +1,9 @@
 import { deleteKeys } from '../../logical/storage.js'
 import { leasesBelow } from './token-leases.js'
-import { type StoredToken, TOKEN_KEYS, type TokenEntry } from './token-record.js'
+import { parseTimeKey, type StoredToken, TOKEN_KEYS, type TokenEntry } from './token-record.js'
 import type { TokenTable } from './token-table.js'
+import { DueSweep, type DueSweepOptions } from '../leases/due-sweep.js'
+import type { LeaseStore } from '../leases/leases.js'
 
 const CHUNK = 200
 
@@ -15,9 +17,11 @@ const REVOCATIONS_AT_ONCE = 64
  */
 export class TokenRevocation {
   readonly #table: TokenTable
+  readonly #leases: Pick<LeaseStore, 'endOwned'>
 
-  constructor(table: TokenTable) {
+  constructor(table: TokenTable, leases: Pick<LeaseStore, 'endOwned'>) {
     this.#table = table
+    this.#leases = leases
   }
 
   /** Resolves when the whole tree is removed. Does nothing if the token no longer exists. */
@@ -29,6 +33,24 @@ export class TokenRevocation {
     await this.#removeAll([storageId])
     // Removes children that were created before the record of the parent was removed.
     await this.#removeBelow(storageId)
+  }
+
+  /** Creates the sweep that removes expired tokens. */
+  createSweep(options: Pick<DueSweepOptions, 'storage' | 'clock' | 'log'>): DueSweep {
+    return new DueSweep({
+      ...options,
+      prefix: TOKEN_KEYS.times,
+      handle: (key, timeMs) => this.#revokeDue(key, timeMs),
+      failure: 'expired tokens could not be removed',
+    })
+  }
+
+  /** Revokes the token of a due row. If the token no longer refers to the row, deletes the row only. */
+  async #revokeDue(key: string, timeMs: number): Promise<void> {
+    const { storageId } = parseTimeKey(key)
+    const isCurrent = this.#table.read(this.#table.storage, storageId)?.sweepAtMs === timeMs
+    if (isCurrent) await this.revokeTree(storageId)
+    else await this.#table.storage.write((tx) => tx.delete(key))
   }
 
   /** Revokes the tokens of leases whose IDs begin with `prefix`, or only those with the given storage IDs. */
@@ -117,12 +139,13 @@ export class TokenRevocation {
   }
 
   /**
-   * Removes records and cubbyholes in one transaction. A second transaction removes data that was added to a cubbyhole
-   * in the meantime.
+   * Removes records and cubbyholes in one transaction, and makes the leases of the tokens expire. Further transactions
+   * remove data and leases that were added in the meantime.
    */
   async #removeAll(storageIds: readonly string[], parent?: string): Promise<void> {
     const inCubbyholes = (): Promise<string[][]> =>
       Promise.all(storageIds.map((id) => this.#table.storage.keys(TOKEN_KEYS.cubbyhole(id))))
+    await this.#leases.endOwned(storageIds)
     const keys = (await inCubbyholes()).flat()
     await this.#table.storage.write((tx) => {
       for (const id of storageIds) {
@@ -134,5 +157,6 @@ export class TokenRevocation {
     })
     const late = (await inCubbyholes()).flat()
     if (late.length > 0) await deleteKeys(this.#table.storage, late)
+    await this.#leases.endOwned(storageIds)
   }
 }

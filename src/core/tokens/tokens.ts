@@ -6,12 +6,13 @@ import { answerOf } from './token-format.js'
 import { PresentedTokens } from './presented-tokens.js'
 import { type LoginFacts, loginTokenRequest, ROOT_TOKEN_REQUEST, WRAPPING_TOKEN_REQUEST } from './token-issue.js'
 import { TokenMaker, type TokenStoreOptions } from './token-maker.js'
-import { allLeases, type Lease, listLeases, parseLease } from './token-leases.js'
+import { listLeases } from './token-leases.js'
 import { hasEnded, type TokenEntry } from './token-record.js'
 import { checkRenewable, decideRenewal, renewed } from './token-renewal.js'
 import { TokenRevocation } from './token-revocation.js'
-import { TokenSweep } from './token-sweep.js'
 import { TokenTable } from './token-table.js'
+import type { DueSweep } from '../leases/due-sweep.js'
+import type { LeaseOwner } from '../leases/leases.js'
 
 export type { TokenStoreOptions } from './token-maker.js'
 export type { TokenEntry } from './token-record.js'
@@ -30,20 +31,20 @@ export class TokenStore {
   readonly #options: TokenStoreOptions
   readonly #table: TokenTable
   readonly #revocation: TokenRevocation
-  readonly #sweep: TokenSweep
+  readonly #sweep: DueSweep
   readonly #forms: PresentedTokens
   readonly #maker: TokenMaker
 
   constructor(options: TokenStoreOptions) {
     this.#options = options
-    const { clock, log } = options
+    const { clock, log, storage } = options
     const table = new TokenTable(options)
     this.#table = table
     this.#forms = new PresentedTokens(options, table)
-    this.#revocation = new TokenRevocation(table)
-    const sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
-    this.#sweep = sweep
-    this.#maker = new TokenMaker({ ...options, table, forms: this.#forms, onMade: (endMs) => sweep.noteEnd(endMs) })
+    this.#revocation = new TokenRevocation(table, options.leases)
+    this.#sweep = this.#revocation.createSweep({ storage, clock, log })
+    const onMade = (endMs: number) => this.#sweep.noteDue(endMs)
+    this.#maker = new TokenMaker({ ...options, table, forms: this.#forms, onMade })
   }
 
   /** Returns the live token that a client presents; undefined if unknown, tampered with, expired or revoked. */
@@ -209,11 +210,18 @@ export class TokenStore {
       if (!record || hasEnded(record, nowMs)) throw invalid('token not found')
       this.#table.replace(tx, entry.storageId, record, renewed(record, ttlSeconds, nowMs))
     })
-    this.#sweep.noteEnd(nowMs + lifeMs(ttlSeconds))
+    this.#sweep.noteDue(nowMs + lifeMs(ttlSeconds))
     return {
       auth: answerOf(entry, options.presented, ttlSeconds, this.identityPoliciesOf(entry)),
       warnings: [...warnings],
     }
+  }
+
+  /** Returns the owner of the leases that a token requests. Throws LogicalError 403 if the token no longer exists. */
+  ownerOf(token: TokenView): LeaseOwner {
+    const entry = token.type === 'batch' ? this.find(token.id) : this.#table.findById(token.id)
+    if (!entry) throw permissionDenied()
+    return this.#maker.ownerOf(entry)
   }
 
   /** Revokes the token, its children, and their cubbyholes and leases. Does nothing for a batch token. */
@@ -244,17 +252,6 @@ export class TokenStore {
   listLeases(namespaceId: string, prefix: string): Promise<string[]> {
     const folder = prefix.replace(/\/+$/, '')
     return listLeases(this.#options.storage, namespaceId, folder === '' ? '' : `${folder}/`)
-  }
-
-  /** Yields all leases, in chunks. */
-  leases(): AsyncGenerator<readonly Lease[]> {
-    return allLeases(this.#options.storage)
-  }
-
-  /** Returns the lease of a changed key of the barrier, and whether it exists; undefined for any other key. */
-  leaseOf(key: string): (Lease & { readonly exists: boolean }) | undefined {
-    const lease = parseLease(key)
-    return lease && { ...lease, exists: this.#options.storage.has(key) }
   }
 
   /** Discards cached data of a changed key of the barrier. */

@@ -13,6 +13,7 @@ import { MountCleanup } from '../../core/mounts/cleanup.js'
 import { LeaseQuotas } from '../../core/quotas/lease-quotas.js'
 import { Quotas } from '../../core/quotas/quotas.js'
 import { Router } from '../../core/mounts/router.js'
+import { LeaseIssuer } from '../../core/tokens/lease-issuer.js'
 import { tokenCreation } from '../../core/tokens/token-metrics.js'
 import { aclOf } from '../../core/tokens/token-rights.js'
 import { TokenTidy } from '../../core/tokens/token-tidy.js'
@@ -23,6 +24,7 @@ import { isReadOnly } from '../../logical/errors.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 import { createCubbyhole } from '../../secrets/cubbyhole/backend.js'
 import { createIdentityBackend } from '../../secrets/identity/backend.js'
+import { createLeaseParts } from './lease-parts.js'
 import type { CoreTables, ReplicationParts } from './replication-parts.js'
 import type { OpenClusterOptions } from '../parts/parts.js'
 import { createWrappingSigner } from '../../core/wrapping/wrapping-signer.js'
@@ -44,6 +46,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
   const { namespaces, table } = options.tables
   const all = barrier.view('')
   const isReadOnly = () => isStandby || replication.isSharedReadOnly
+  const isMountReadOnly = ({ isLocal }: { readonly isLocal: boolean }) => (isLocal ? isStandby : isReadOnly())
   const policies = new PolicyStore({ storage: barrier.view(KEYS.policies) })
   const identity = new IdentityStore({
     storage: barrier.view(KEYS.identity),
@@ -76,7 +79,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     storageAt: (prefix) => barrier.view(prefix),
     leaseDefaults: config,
     worksInBackground: !isStandby,
-    isReadOnly: ({ isLocal }) => isStandby || (!isLocal && replication.isSharedReadOnly),
+    isReadOnly: isMountReadOnly,
     presenceOf: (entry) => {
       const presence = replication.presenceOf(entry)
       // Only the active node knows whether replication of the rest of the data is still in progress.
@@ -87,8 +90,11 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     random,
     log,
   })
+  const parts = { storage: all, router, replication, clock, random, log }
+  const { leases, withoutLeases } = createLeaseParts({ ...parts, isReadOnly: isMountReadOnly })
   const tokens = new TokenStore({
     storage: all,
+    leases,
     deriveKey: (purpose) => barrier.deriveKey(purpose),
     clock,
     random,
@@ -127,14 +133,15 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     },
     position: () => store.position.index,
   })
-  const tidy = new TokenTidy({ tokens, namespaces, log })
-  const leaseQuotas = new LeaseQuotas({ quotas, tokens, namespaces, router })
+  const tidy = new TokenTidy({ tokens, leases, namespaces, log })
+  const leaseQuotas = new LeaseQuotas({ storage: all, quotas, tokens, namespaces, router })
   const mounts = new MountService({
     table,
     types: options.types,
     cleanup,
     leaseDefaults: config,
-    revokeLeases: (namespaceId, prefix) => tokens.revokeByPathPrefix(namespaceId, prefix),
+    revokeTokens: (namespaceId, prefix) => tokens.revokeByPathPrefix(namespaceId, prefix),
+    withoutLeases,
     random,
   })
   const signer = createWrappingSigner({
@@ -156,8 +163,10 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     policies,
     quotas,
     leaseQuotas,
+    leaseIssuer: new LeaseIssuer({ leases, tokens }),
     identity,
     primaryEntities,
+    leases,
     tokens,
     tidy,
     wrapping,
@@ -215,8 +224,9 @@ const ignoreReadOnly = (error: unknown): void => {
   if (!isReadOnly(error)) throw error
 }
 
-export const closeCoreServices = async ({ router, tidy, audit }: CoreServices): Promise<void> => {
+export const closeCoreServices = async ({ router, leases, tidy, audit }: CoreServices): Promise<void> => {
   await tidy.stop()
+  await leases.stop()
   await router.closeAll()
   await audit.close()
 }

@@ -1,4 +1,5 @@
 import { LICENSE_END } from '../../core/system/status-paths.js'
+import { LEASE_KEYS } from '../../core/leases/lease-record.js'
 import { TOKEN_KEYS } from '../../core/tokens/token-record.js'
 import type { MetricReading, MetricSample } from '../../core/status/metrics.js'
 import type { Kind } from '../../replication/model/types.js'
@@ -47,9 +48,11 @@ export const readMetrics = async (
     { name: 'vault.replication.fsm.last_upstream_remote_wal', value: view.announcedIndex },
     { name: 'vault.replication.merkle.commit_index', value: store.position.index },
     { name: 'vault.barrier.encryptions', value: barrier.encryptions },
-    { name: 'vault.expire.num_leases', value: await count(runtime, TOKEN_KEYS.times) },
-    // All leases belong to tokens, and this server can always revoke tokens.
-    { name: 'vault.expire.num_irrevocable_leases', value: 0 },
+    {
+      name: 'vault.expire.num_leases',
+      value: (await count(runtime, TOKEN_KEYS.times)) + (await count(runtime, LEASE_KEYS.due)),
+    },
+    { name: 'vault.expire.num_irrevocable_leases', value: await count(runtime, LEASE_KEYS.irrevocable) },
     { name: 'vault.token.count', value: await count(runtime, TOKEN_KEYS.ids) },
     { name: 'vault.runtime.alloc_bytes', value: memory.heapUsed },
     { name: 'vault.runtime.sys_bytes', value: memory.rss },

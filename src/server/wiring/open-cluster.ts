@@ -106,9 +106,10 @@ export class OpenCluster {
   async #start(): Promise<void> {
     const { config, shell, isStandby } = this.#options
     if (isStandby) return this.replication.replication.follow()
-    const { tokens, cleanup } = this.services
+    const { tokens, leases, cleanup } = this.services
     if (!this.replication.view.isDrSecondary) {
       tokens.start(this.#stop.signal)
+      leases.start(this.#stop.signal)
       this.#inBackground(
         cleanup.resume({ isSharedReadOnly: this.replication.isSharedReadOnly }),
         'cannot finish an interrupted deletion of data',

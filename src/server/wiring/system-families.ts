@@ -105,7 +105,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
 
 /** Returns the paths of access control: policies, token capabilities, leases, wrapping and audit. */
 const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): PathSpec[] => {
-  const { policies, quotas, leaseQuotas, namespaces, tokens, tidy, wrapping, audit, router } = services
+  const { policies, quotas, leaseQuotas, namespaces, tokens, leases, tidy, wrapping, audit, router } = services
   return [
     ...policyPaths({ policies }),
     ...passwordPolicyPaths({
@@ -117,7 +117,7 @@ const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): Pa
     }),
     ...quotaPaths({ quotas, leaseQuotas, namespaces, router }),
     ...wrappingPaths(wrapping),
-    ...leasePaths({ tokens, tidy, clock }),
+    ...leasePaths({ tokens, leases, tidy, namespaces, clock }),
     ...lockedUsersPaths({ mounts: () => router.all() }),
     ...auditPaths({ audit }),
   ]

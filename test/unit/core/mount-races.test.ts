@@ -40,7 +40,8 @@ const createMounts = () => {
     types: new Map<string, BackendType>(),
     cleanup: new MountCleanup(storage),
     leaseDefaults: LEASES,
-    revokeLeases: async () => undefined,
+    revokeTokens: async () => undefined,
+    withoutLeases: (_entry, change) => change(),
     random: createSeededRandom('mounts'),
   })
   return { storage, namespaces, table, mounts }

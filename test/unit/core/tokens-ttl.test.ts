@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decideTtl, smallestSet, type TtlFacts } from '../../../src/core/tokens/token-issue.js'
+import { decideTtl, smallestSet, type TtlFacts } from '../../../src/logical/ttl.js'
 
 const HOUR = 3600
 const DAY = 24 * HOUR

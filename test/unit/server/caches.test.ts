@@ -470,6 +470,7 @@ const makeProbes = async (): Promise<
     identity: await identityProbes(),
     tokens: await tokenProbes(),
     leases: READ_ANEW,
+    secretLeases: READ_ANEW,
     cubbyholes: READ_ANEW,
     tokenRoles: READ_ANEW,
     wrappingKey: READ_ANEW,

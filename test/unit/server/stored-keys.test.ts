@@ -158,6 +158,8 @@ test('every row of the table is stored, except for temporary keys', () => {
     KEYS.losses,
     KEYS.purgeMark,
     KEYS.announced,
+    // Only a server with a database has leases of secrets.
+    KEYS.secretLeases,
     // Keys of servers that other servers can join.
     KEYS.peers,
     KEYS.autopilot,
