@@ -225,9 +225,11 @@ const ignoreReadOnly = (error: unknown): void => {
 }
 
 export const closeCoreServices = async ({ router, leases, tidy, audit }: CoreServices): Promise<void> => {
+  // Backends that close abort their calls of other systems, for which the others may wait.
+  const closing = router.closeAll()
   await tidy.stop()
   await leases.stop()
-  await router.closeAll()
+  await closing
   await audit.close()
 }
 
