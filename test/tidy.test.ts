@@ -74,7 +74,7 @@ const ORDER: Record<string, readonly string[]> = {
     'simulated start',
   ],
   replication: ['model', 'filter host rpc', 'credentials forwarding primary secondary', 'roles', 'paths', 'runtime'],
-  secrets: ['cubbyhole identity kv transit'],
+  secrets: ['cubbyhole database identity kv transit'],
   server: ['config faults', 'data', 'parts', 'wiring', 'runtime', 'dev nodes', 'own-api peers', '.', 'simulated'],
   storage: [
     'keys',
@@ -121,6 +121,7 @@ const OWNERS: Record<string, readonly string[]> = {
   'ipaddr.js': ['base'],
   pino: ['base'],
   bcrypt: ['auth'],
+  pg: ['secrets'],
   commander: ['cli'],
   vitest: ['vitest'],
   preact: ['web'],

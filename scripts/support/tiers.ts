@@ -33,6 +33,17 @@ export interface Tier {
 export const CHROMIUM: readonly string[] = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 export const ETCD: readonly string[] = ['/usr/bin/etcd', '/usr/local/bin/etcd']
 
+/** The directory in which Debian installs the programs of each version of PostgreSQL. */
+const POSTGRES = '/usr/lib/postgresql'
+
+/** Returns the directory with the programs of the latest installed PostgreSQL server; undefined if there is none. */
+export const findPostgres = (): string | undefined => {
+  const versions = existsSync(POSTGRES) ? readdirSync(POSTGRES).sort((a, b) => Number(b) - Number(a)) : []
+  return versions
+    .map((version) => path.join(POSTGRES, version, 'bin'))
+    .find((bin) => existsSync(path.join(bin, 'initdb')))
+}
+
 const findMissing = (name: string, files: readonly string[]) => () =>
   files.some((file) => existsSync(file)) ? undefined : `no ${name} was found`
 
@@ -67,6 +78,12 @@ export const TIERS: readonly Tier[] = [
     // A file starts up to 24 processes, which need most of the processor time of two cores.
     lock: 8198,
     findObstacle: findMissing('etcd', ETCD),
+  },
+  {
+    name: 'postgres',
+    timeoutMs: 300_000,
+    level: { full: ['database', 'leases'] },
+    findObstacle: () => (findPostgres() ? undefined : 'no PostgreSQL server was found'),
   },
   {
     name: 'scenarios',

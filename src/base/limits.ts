@@ -147,6 +147,9 @@ export const LIMITS = {
   passwordCharactersMax: 100,
   /** Number of random passwords that the server compares with a password policy until one matches. */
   passwordCandidatesMax: 10_000,
+  /** Time to connect to a database, and time of one of its statements. */
+  databaseConnectMs: 10_000,
+  databaseStatementMs: 30_000,
   /** Length of the path of one policy rule. */
   rulePathCharactersMax: 8192,
   /** Metadata of an entity, a group or an alias: the number of keys, and the size of each key and value. */

@@ -12,6 +12,14 @@ interface PolicyRecord {
   readonly text: string
 }
 
+/** The policy of passwords that secrets engines generate: 20 characters, with at least one of each kind. */
+const DEFAULT_POLICY = `
+length = 20
+rule "charset" { charset = "abcdefghijklmnopqrstuvwxyz" min-chars = 1 }
+rule "charset" { charset = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" min-chars = 1 }
+rule "charset" { charset = "0123456789" min-chars = 1 }
+rule "charset" { charset = "-" min-chars = 1 }`
+
 /** Number of passwords that a new policy must produce. */
 const TRIALS = 10
 
@@ -55,9 +63,10 @@ export class PasswordPolicies {
     await this.#storage.write((tx) => tx.delete(`${namespaceId}/${name}`))
   }
 
-  /** Returns a new password. Throws LogicalError 404 if the policy does not exist. */
+  /** Returns a new password; without a name, for the default policy. Throws LogicalError 404 for an unknown policy. */
   generate(namespaceId: string, name: string): string {
-    const password = generatePassword(parsePasswordPolicy(this.require(namespaceId, name)), this.#random)
+    const text = name === '' ? DEFAULT_POLICY : this.require(namespaceId, name)
+    const password = generatePassword(parsePasswordPolicy(text), this.#random)
     if (password === undefined) throw new LogicalError('internal', 'failed to generate password from policy')
     return password
   }

@@ -76,8 +76,12 @@ const UPDATES: ReadonlySet<string> = new Set(
   Object.entries(UPDATES_ALONE).flatMap(([mount, patterns]) => patterns.map((pattern) => `${mount}\n${pattern}`)),
 )
 
+/** Reads that create a lease, by mount type. Only the active node creates the secret. */
+const READS_OF_ACTIVE: ReadonlySet<string> = new Set(['database\ncreds/:name'])
+
 /** Returns whether a performance standby tries to answer a request itself. `mount` is the type of the backend. */
 export const isAnsweredAlone = (mount: string, pattern: string, operation: Operation): boolean => {
   if (operation === 'create' || operation === 'update') return UPDATES.has(`${mount}\n${pattern}`)
+  if (operation === 'read' && READS_OF_ACTIVE.has(`${mount}\n${pattern}`)) return false
   return !isWrite(operation) && (mount !== 'system' || operation === 'help' || SYSTEM_READS.has(pattern))
 }

@@ -79,6 +79,13 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     // An encryption creates a missing key.
     'encrypt/:name': ['update'],
   },
+  database: {
+    'config/:name': ['update', 'delete'],
+    'rotate-root/:name': ['update'],
+    'roles/:name': ['update', 'delete'],
+    'static-roles/:name': ['update', 'delete'],
+    'rotate-role/:name': ['update'],
+  },
   kv: {
     '*path': ['update', 'delete'],
     config: ['update'],

@@ -5,10 +5,12 @@ import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
 import { Consistency } from '../../core/pipeline/consistency.js'
 import { type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
 import { RequestHandler } from '../../core/pipeline/request-handler.js'
+import { PasswordPolicies } from '../../core/passwords/password-policies.js'
 import { RequestQuotas } from '../../core/quotas/request-quotas.js'
 import type { BackendType } from '../../logical/backend.js'
 import { findPath } from '../../logical/dispatch.js'
 import type { Request, Response } from '../../logical/request.js'
+import { createDatabaseType } from '../../secrets/database/backend.js'
 import { kvType } from '../../secrets/kv/backend.js'
 import { createTransitType } from '../../secrets/transit/backend.js'
 import type { ServerConfig } from '../config/config.js'
@@ -34,7 +36,7 @@ export class OpenCluster {
   #unfollow: () => void = () => undefined
 
   constructor(options: OpenClusterOptions) {
-    const { config, runtime, shell, isStandby, clock } = options
+    const { config, runtime, shell, isStandby, clock, random } = options
     this.#options = options
     this.openedAtMs = clock.now()
     this.clock = clock
@@ -42,7 +44,11 @@ export class OpenCluster {
     const tables = createCoreTables(barrier.view(''))
     const replication = new ReplicationParts({ ...options, tables })
     const forwarder = isStandby ? { forward: sendToActiveNode } : replication.forwarder
-    const types = createBackendTypes(config, shell)
+    const passwords = new PasswordPolicies({ storage: barrier.view(KEYS.passwordPolicies), random })
+    const types = createBackendTypes(config, shell, {
+      generatePassword: (namespaceId, policy) => passwords.generate(namespaceId, policy),
+      isFenced: () => replication.view.refusesWrites,
+    })
     const services = createCoreServices({ ...options, tables, replication, forwarder, types })
     const { openedAtMs } = this
     services.singletons.set(
@@ -175,12 +181,13 @@ export class OpenCluster {
 const createBackendTypes = (
   config: ServerConfig,
   { passwords, overrides }: Pick<ShellView, 'passwords' | 'overrides'>,
+  database: Parameters<typeof createDatabaseType>[0],
 ): ReadonlyMap<string, BackendType> => {
   const { userLockout, own } = config
   const approle = createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle })
   const userpass = createUserpassType({ passwords, lockout: userLockout.userpass })
   const transit = createTransitType(overrides?.makePrivateKey)
-  const types = [kvType, { ...kvType, name: 'generic' }, transit, approle, userpass]
+  const types = [kvType, { ...kvType, name: 'generic' }, transit, createDatabaseType(database), approle, userpass]
   return new Map(types.map((type) => [type.name, type]))
 }
 

@@ -6,12 +6,23 @@ import { RogueSecondary } from '../../support/rogue-secondary.js'
 const MERGE = { 'Content-Type': 'application/merge-patch+json' }
 const FILTERS = 'sys/replication/performance/primary/paths-filter'
 
+/** The settings of a database that refuses connections. */
+const UNREACHABLE = {
+  plugin_name: 'postgresql-database-plugin',
+  connection_url: 'postgresql://{{username}}:{{password}}@127.0.0.1:1/db',
+  username: 'u',
+  password: 'p',
+  allowed_roles: '*',
+  verify_connection: false,
+}
+
 interface Write {
   readonly method: string
   readonly path: string | (() => string)
   readonly body?: object | (() => object)
   readonly namespace?: string
-  readonly status?: number
+  /** The text of the error with which the primary rejects the write. */
+  readonly failure?: string
 }
 
 const write = (method: string, path: Write['path'], body?: Write['body'], more: Partial<Write> = {}): Write => ({
@@ -83,6 +94,30 @@ const createWrites = (ids: Map<string, string>): readonly (readonly [string, Wri
     ['kv metadata/*path update', write('POST', 'two/metadata/a', { max_versions: 3 })],
     ['kv metadata/*path patch', write('PATCH', 'two/metadata/a', { custom_metadata: { a: 'b' } })],
     ['kv metadata/*path delete', write('DELETE', 'two/metadata/a')],
+    ['', write('POST', 'sys/mounts/database', { type: 'database' })],
+    ['database config/:name update', write('POST', 'database/config/c', UNREACHABLE)],
+    [
+      'database roles/:name update',
+      write('POST', 'database/roles/r', { db_name: 'c', creation_statements: 'CREATE ROLE "{{name}}"' }),
+    ],
+    ['database roles/:name delete', write('DELETE', 'database/roles/r')],
+    // The primary tries to reach the database.
+    ['database rotate-root/:name update', write('POST', 'database/rotate-root/c', {}, { failure: 'ECONNREFUSED' })],
+    [
+      'database static-roles/:name update',
+      write(
+        'POST',
+        'database/static-roles/s',
+        { db_name: 'c', username: 'u', rotation_period: 60 },
+        { failure: 'ECONNREFUSED' },
+      ),
+    ],
+    [
+      'database rotate-role/:name update',
+      write('POST', 'database/rotate-role/s', {}, { failure: 'no static role found' }),
+    ],
+    ['database static-roles/:name delete', write('DELETE', 'database/static-roles/s')],
+    ['database config/:name delete', write('DELETE', 'database/config/c')],
     ['', write('POST', 'sys/mounts/transit', { type: 'transit' })],
     ['transit keys/:name update', write('POST', 'transit/keys/k', { exportable: true, allow_plaintext_backup: true })],
     ['transit keys/:name/rotate update', write('POST', 'transit/keys/k/rotate')],
@@ -204,13 +239,17 @@ it('every row of the forwarding table is a write that works on a secondary', asy
       .filter((row) => row !== '')
       .sort(),
   ).toEqual(rows().sort())
-  for (const [row, { method, path: place, body, namespace }] of writes) {
+  for (const [row, { method, path: place, body, namespace, failure }] of writes) {
     const path = typeof place === 'function' ? place() : place
     await lab.converged()
     const before = Number((await A.status('performance')).last_performance_wal)
     const headers = { ...(method === 'PATCH' && MERGE), ...(namespace && { 'X-Vault-Namespace': namespace }) }
     const given = typeof body === 'function' ? body() : body
     const { status, json } = await C.client.send(method, path, { ...inPlace(method, given), headers })
+    if (failure) {
+      expect([status >= 400, String(json?.errors)], row).toEqual([true, expect.stringContaining(failure)])
+      continue
+    }
     expect(status, `${row}: ${method} ${path}: ${JSON.stringify(json?.errors)}`).toBeLessThan(300)
     const data = (json?.data ?? {}) as Record<string, unknown>
     for (const name of ['secret_id', 'secret_id_accessor', 'id', 'backup', 'migration_id'])

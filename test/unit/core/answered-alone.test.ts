@@ -33,6 +33,8 @@ test('a standby answers reads of mounts, no reads about the active node, and onl
   expect(isAnsweredAlone('kv', 'data/*path', 'delete')).toBe(false)
   expect(isAnsweredAlone('transit', 'encrypt/:name', 'create')).toBe(true)
   expect(isAnsweredAlone('transit', 'keys/:name', 'update')).toBe(false)
+  expect(isAnsweredAlone('database', 'creds/:name', 'read')).toBe(false)
+  expect(isAnsweredAlone('database', 'static-creds/:name', 'read')).toBe(true)
   expect(isAnsweredAlone('approle', 'tidy/secret-id', 'update')).toBe(false)
   expect(isAnsweredAlone('system', 'mounts', 'read')).toBe(true)
   expect(isAnsweredAlone('system', 'mounts/*path', 'update')).toBe(false)

@@ -5,6 +5,7 @@ import { kvType } from '../../../src/secrets/kv/backend.js'
 import { createTransitType } from '../../../src/secrets/transit/backend.js'
 import { BackendHarness } from '../../support/backend-harness.js'
 import { makeIdentity } from '../../support/identity-mount.js'
+import { makeDatabase } from '../secrets/database-mount.js'
 import { APPROLE_OPTIONS } from '../auth/approle/approle-mount.js'
 import { makeUserpass } from '../auth/userpass/userpass-mount.js'
 
@@ -15,6 +16,8 @@ const ANSWERED_HERE: ReadonlySet<string> = new Set([
   'userpass login/:username update',
   'identity lookup/entity update',
   'identity lookup/group update',
+  'database reset/:name update',
+  'database reload/:plugin update',
   'transit decrypt/:name update',
   'transit rewrap/:name update',
   'transit datakey/:plaintext/:name update',
@@ -36,6 +39,7 @@ const BACKENDS = [
   new BackendHarness(kvType.factory, { options: { version: '1' } }),
   new BackendHarness(kvType.factory, { options: { version: '2' } }),
   new BackendHarness(createTransitType().factory),
+  makeDatabase().harness,
 ].map(({ backend }) => backend)
 
 test('every write of every mount is listed as forwarded or as answered by the secondary', () => {
@@ -51,7 +55,7 @@ test('every write of every mount is listed as forwarded or as answered by the se
 })
 
 test('every row of the forwarding table exists in a mount', () => {
-  for (const name of ['approle', 'userpass', 'kv', 'transit', 'identity']) {
+  for (const name of ['approle', 'userpass', 'kv', 'transit', 'database', 'identity']) {
     const patterns = BACKENDS.filter(({ type }) => type === name).flatMap(({ paths }) =>
       paths.map((row) => row.pattern),
     )

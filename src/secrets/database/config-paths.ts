@@ -1,0 +1,183 @@
+/** The paths of connections: configure, read, list, delete, reset, reload, and rotate the root password. */
+import { type Call, definePath, listed, type PathSpec, shown } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { any, bool, commaList, duration, int, string, stringList } from '../../logical/fields.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { DatabaseEngine } from './engine.js'
+import { postgresUrl } from './postgresql.js'
+import type { Connection } from './records.js'
+import { parseStatements } from './statements.js'
+
+const PLUGIN = 'postgresql-database-plugin'
+
+const NAME = { name: string('Name of the connection.') } as const
+
+/** The settings of the plugin, which a read returns as `connection_details`. */
+const DETAILS = {
+  connection_url: string('URL of the database, with {{username}} and {{password}}.'),
+  username: string('Name of the root user, which creates and changes other users.'),
+  max_open_connections: int('Maximum number of open connections.', 4),
+  max_idle_connections: int('A negative number closes each connection after its use.'),
+  max_connection_lifetime: duration('Maximum age of a connection; 0 means no limit.'),
+  password_authentication: string('`password`, or `scram-sha-256` to send the database only a verifier.', 'password'),
+  username_template: string('Template of the names of dynamic users.'),
+  disable_escaping: bool('Whether special characters of username and password stay as they are in the URL.'),
+} as const
+
+/** Settings of Vault that this server rejects. */
+const REJECTED = [
+  'auth_type',
+  'service_account_json',
+  'self_managed',
+  'tls_ca',
+  'tls_certificate',
+  'private_key',
+  'plugin_version',
+  'rotation_period',
+  'rotation_schedule',
+  'rotation_window',
+  'disable_automated_rotation',
+  'skip_static_role_import_rotation',
+] as const
+
+const FIELDS = {
+  ...NAME,
+  ...DETAILS,
+  plugin_name: string(`Name of the plugin: ${PLUGIN}.`),
+  verify_connection: bool('Whether the server connects before it stores the settings.', true),
+  allowed_roles: commaList('Roles that may use the connection; * means all roles.'),
+  root_rotation_statements: stringList('Statements that change the password of the root user.'),
+  password: string('Password of the root user.', '', { isSecret: true }),
+  password_policy: string('Password policy for new passwords.'),
+  ...(Object.fromEntries(REJECTED.map((name) => [name, any('Rejected: not supported.')])) as Record<
+    (typeof REJECTED)[number],
+    ReturnType<typeof any>
+  >),
+} as const
+
+type ConfigCall = Call<typeof FIELDS>
+
+export const configPaths = (engine: DatabaseEngine): PathSpec[] => {
+  const { connections, records } = engine
+
+  const write = async (call: ConfigCall) => {
+    engine.requireWritable()
+    const { name, verify_connection } = call.values
+    const after = mergeConnection(records.connections.find(name), call)
+    // Rejects an invalid template.
+    connections.usernameFor(after, 'display', 'role')
+    if (verify_connection) {
+      await connections
+        .runOnce(after, (plugin) => plugin.verify())
+        .catch((error: Error) => {
+          throw invalid(`error creating database object: error verifying connection: ${error.message}`)
+        })
+    }
+    // The root password may have been rotated in the meantime.
+    await records.connections.update(name, (before) => mergeConnection(before, call))
+    connections.reset(name)
+    return undefined
+  }
+
+  return [
+    definePath('config/?', {}, 'List the connections.', { list: () => listed(records.connections.names()) }),
+    definePath('config/:name', FIELDS, 'Configure, read or delete a connection to a database.', {
+      exists: ({ values }) => records.connections.find(values.name) !== undefined,
+      update: write,
+      read: ({ values }) => shown(records.connections.find(values.name), connectionData),
+      delete: ({ values }) => records.connections.remove(values.name),
+    }),
+    definePath('reset/:name', NAME, 'Close the connections to a database, and open them again when needed.', {
+      update: ({ values }) => {
+        requireKnown(records.connections.find(values.name), values.name)
+        connections.reset(values.name)
+        return undefined
+      },
+    }),
+    definePath('reload/:plugin', { plugin: string('Name of the plugin.') }, 'Reset all connections of a plugin.', {
+      update: async ({ values }) => {
+        requirePlugin(values.plugin)
+        const names = await records.connections.names()
+        for (const name of names) connections.reset(name)
+        return { data: { connections: names, count: names.length } }
+      },
+    }),
+    definePath('rotate-root/:name', NAME, 'Change the password of the root user to one that only the server knows.', {
+      update: async ({ values }) => {
+        requireKnown(records.connections.find(values.name), values.name)
+        await engine.rotateRoot(values.name)
+        return undefined
+      },
+    }),
+  ]
+}
+
+const requireKnown = (connection: Connection | undefined, name: string): void => {
+  if (!connection) throw invalid(`failed to find entry for connection with name: ${JSON.stringify(name)}`)
+}
+
+const requirePlugin = (name: string): void => {
+  if (name !== PLUGIN)
+    throw invalid(`the plugin ${JSON.stringify(name)} is not supported: the only plugin is ${PLUGIN}`)
+}
+
+/** Returns the connection after a write. Fields that the request does not contain stay. Throws LogicalError 400. */
+const mergeConnection = (before: Connection | undefined, call: ConfigCall): Connection => {
+  const { values, supplied } = call
+  for (const name of REJECTED) {
+    if (isGiven(values[name])) throw invalid(`the setting ${JSON.stringify(name)} is not supported`)
+  }
+  const pluginName = supplied('plugin_name') ? values.plugin_name : (before?.pluginName ?? '')
+  if (pluginName === '') throw invalid('plugin_name is required')
+  requirePlugin(pluginName)
+  const details: JsonObject = { ...before?.details }
+  for (const name of Object.keys(DETAILS) as (keyof typeof DETAILS)[]) {
+    if (supplied(name)) details[name] = values[name]
+  }
+  checkDetails(details)
+  const keep = <K extends keyof typeof values, V>(name: K, value: V, old: V | undefined, none: V): V =>
+    supplied(name) ? value : (old ?? none)
+  return {
+    pluginName,
+    details,
+    allowedRoles: keep('allowed_roles', values.allowed_roles, before?.allowedRoles, []),
+    password: keep('password', values.password, before?.password, ''),
+    ...(before?.pendingPassword !== undefined && !supplied('password') && { pendingPassword: before.pendingPassword }),
+    passwordPolicy: keep('password_policy', values.password_policy, before?.passwordPolicy, ''),
+    rotationStatements: keep(
+      'root_rotation_statements',
+      parseStatements(values.root_rotation_statements),
+      before?.rotationStatements,
+      [],
+    ),
+    verifies: values.verify_connection,
+  }
+}
+
+const isGiven = (value: unknown): boolean => ![undefined, null, '', false, 0].includes(value as null)
+
+const checkDetails = (details: JsonObject): void => {
+  const { connection_url, password_authentication } = details
+  if (typeof connection_url !== 'string' || connection_url === '') throw invalid('connection_url is required')
+  postgresUrl(connection_url, { username: 'u', name: 'u', password: 'p' }, true)
+  if (!['password', 'scram-sha-256', undefined].includes(password_authentication as string | undefined)) {
+    throw invalid('password_authentication must be "password" or "scram-sha-256"')
+  }
+}
+
+/** Returns a connection without its passwords. */
+const connectionData = ({ pluginName, details, allowedRoles, passwordPolicy, ...rest }: Connection) => ({
+  allowed_roles: allowedRoles,
+  connection_details: { ...details, connection_url: withoutPassword(String(details.connection_url)) },
+  password_policy: passwordPolicy,
+  plugin_name: pluginName,
+  plugin_version: '',
+  root_credentials_rotate_statements: rest.rotationStatements,
+  verify_connection: rest.verifies,
+})
+
+/** Hides a password that the operator has written into the URL. */
+const withoutPassword = (url: string): string =>
+  url.replace(/^(\w+:\/\/[^:@/]*:)([^@]*)@/, (whole, start: string, password: string) =>
+    password.includes('{{') ? whole : `${start}*****@`,
+  )

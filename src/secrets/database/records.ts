@@ -1,0 +1,111 @@
+/** The records of the engine, and their keys below the mount. Durations are in seconds, with 0 for not set. */
+import type { BackendContext } from '../../logical/backend.js'
+import { decidedByPrimary } from '../../logical/decided-by-primary.js'
+import { invalid } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
+import { putRecord, readRecord, type Storage } from '../../logical/storage.js'
+
+/** A configured connection to a database. */
+export interface Connection {
+  readonly pluginName: string
+  readonly allowedRoles: readonly string[]
+  /** The settings that the operator has set, by their API names, without the password. */
+  readonly details: JsonObject
+  readonly password: string
+  /** The password of a rotation that may or may not have reached the database. */
+  readonly pendingPassword?: string
+  readonly passwordPolicy: string
+  readonly rotationStatements: readonly string[]
+  readonly verifies: boolean
+}
+
+export interface Role {
+  readonly connection: string
+  readonly creationStatements: readonly string[]
+  readonly revocationStatements: readonly string[]
+  readonly rollbackStatements: readonly string[]
+  readonly renewStatements: readonly string[]
+  readonly defaultTtlSeconds: number
+  readonly maxTtlSeconds: number
+}
+
+/** A user of the database whose password the engine rotates. */
+export interface StaticRole {
+  readonly connection: string
+  readonly username: string
+  readonly password: string
+  /** The password of a rotation that may or may not have reached the database. */
+  readonly pendingPassword?: string
+  readonly rotationStatements: readonly string[]
+  readonly periodSeconds: number
+  /** Time of the last rotation, in milliseconds since the epoch; 0 before the first rotation. */
+  readonly rotatedMs: number
+}
+
+/** The records of one kind, by name. Only the performance primary writes them. */
+class Records<T extends object> {
+  readonly #storage: Storage
+  readonly #prefix: string
+
+  constructor(context: BackendContext, prefix: string) {
+    this.#storage = decidedByPrimary(context)
+    this.#prefix = prefix
+  }
+
+  names(): Promise<string[]> {
+    return this.#storage.list(this.#prefix)
+  }
+
+  /** Returns the same frozen object until the record changes. */
+  find(name: string): T | undefined {
+    return readRecord<T>(this.#storage, this.#prefix + name)
+  }
+
+  /** Replaces a record. `change` receives the stored record, and returns undefined to leave it unchanged. */
+  update(name: string, change: (before: T | undefined) => T | undefined): Promise<T | undefined> {
+    return this.#storage.write((tx) => {
+      const after = change(readRecord<T>(tx, this.#prefix + name))
+      if (after) putRecord(tx, this.#prefix + name, after)
+      return after
+    })
+  }
+
+  async remove(name: string): Promise<undefined> {
+    await this.#storage.write((tx) => tx.delete(this.#prefix + name))
+    return undefined
+  }
+}
+
+export const CONFIG_PREFIX = 'config/'
+
+export const createRecords = (context: BackendContext) => ({
+  connections: new Records<Connection>(context, CONFIG_PREFIX),
+  roles: new Records<Role>(context, 'role/'),
+  staticRoles: new Records<StaticRole>(context, 'static-role/'),
+})
+
+export type DatabaseRecords = ReturnType<typeof createRecords>
+
+/** Returns the connection of a role. Throws LogicalError 400 if the connection does not exist or excludes the role. */
+export const requireConnection = (
+  { connections }: Pick<DatabaseRecords, 'connections'>,
+  connection: string,
+  role: string,
+): Connection => {
+  const found = connections.find(connection)
+  if (!found) throw invalid(`failed to find entry for connection with name: ${JSON.stringify(connection)}`)
+  if (!found.allowedRoles.some((pattern) => matches(pattern, role))) {
+    throw invalid(`${JSON.stringify(role)} is not an allowed role`)
+  }
+  return found
+}
+
+/** Compares a name with a pattern that may begin or end with `*`. */
+const matches = (pattern: string, name: string): boolean => {
+  const isOpenStart = pattern.startsWith('*')
+  const isOpenEnd = pattern.length > 1 && pattern.endsWith('*')
+  const core = pattern.slice(isOpenStart ? 1 : 0, isOpenEnd ? -1 : undefined)
+  if (isOpenStart && isOpenEnd) return name.includes(core)
+  if (isOpenStart) return name.endsWith(core)
+  return isOpenEnd ? name.startsWith(core) : name === core
+}
