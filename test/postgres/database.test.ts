@@ -59,6 +59,33 @@ it('the end of a token, of a mount and of a lease remove users', async () => {
   expect(await postgres.users()).toEqual([])
 })
 
+it('credentials count against a quota, can be wrapped, and are not returned to a token with one use left', async () => {
+  const postgres = await PostgresProcess.start()
+  await using lab = await startLab(ONE)
+  const { client } = lab.A
+  await mountDatabase(client, postgres)
+  const policy = 'path "database/creds/*" { capabilities = ["read"] }'
+  await client.write('sys/policies/acl/app', { policy })
+  const clientWith = async (fields: Fields) => {
+    const { auth } = await client.write('auth/token/create', { policies: ['app', 'default'], ...fields })
+    return client.with({ token: String((auth as Fields).client_token) })
+  }
+  const single = await (await clientWith({ num_uses: 1 })).send('GET', 'database/creds/app')
+  expect([single.status, String(single.json?.errors)]).toEqual([400, expect.stringContaining('one use left')])
+  expect(await postgres.users()).toEqual([])
+
+  const app = await clientWith({})
+  await client.write('sys/quotas/lease-count/one', { path: 'database', max_leases: 1 })
+  const headers = { 'X-Vault-Wrap-TTL': '60' }
+  const wrapped = (await app.call('GET', 'database/creds/app', { headers })).wrap_info as Fields
+  const { lease_id } = await client.write('sys/wrapping/unwrap', { token: wrapped.token })
+  expect(lease_id).toMatch(/^database\/creds\/app\//)
+  expect((await app.send('GET', 'database/creds/app')).status).toBe(429)
+  expect(await postgres.users()).toHaveLength(1)
+  await client.write('sys/leases/revoke', { lease_id })
+  await createCredentials(app)
+})
+
 it('a lease of a database that is down is revoked when it is up again, and a mount stays meanwhile', async () => {
   const postgres = await PostgresProcess.start()
   await using lab = await startLab(ONE)

@@ -254,7 +254,7 @@ describe('static roles', () => {
     expect([await password(), made.database.users.get('fixed')]).toEqual(['password-2', 'password-2'])
   })
 
-  it('a static role is rotated after its period, with pauses after failures, but not on a fenced primary', async () => {
+  it('a static role is rotated after its period, with pauses after failures, but not on a fenced primary or a secondary', async () => {
     const { harness, database, state } = made
     await write('static-roles/fixed', STATIC)
     const stop = new AbortController()
@@ -265,8 +265,14 @@ describe('static roles', () => {
     database.failure = undefined
     state.isFenced = true
     harness.clock.advance(60_000)
+    await harness.backend.stop?.()
     expect(await password()).toBe('password-1')
     state.isFenced = false
+    Object.assign(harness.context, { isReadOnly: () => true })
+    harness.clock.advance(60_000)
+    await harness.backend.stop?.()
+    expect(await password()).toBe('password-1')
+    Object.assign(harness.context, { isReadOnly: () => false })
     harness.clock.advance(5000)
     await expect.poll(password).toBe('password-2')
     stop.abort()
