@@ -1,3 +1,4 @@
+import { alternatives } from '../../base/counted.js'
 import { findMismatches, requireValid } from '../documents/check.js'
 import { isRecord, mapWith, type Schema } from '../documents/schema.js'
 import { type Direction, DIRECTIONS, type Passage } from '../proxy/direction.js'
@@ -223,7 +224,7 @@ export const parseFaultRequest = (value: unknown): FaultRequest => {
 const parseFault = (given: Given, schemas: Readonly<Record<string, Schema>>): LinkFault | ServerFault => {
   const { name } = given
   if (typeof name !== 'string' || !Object.hasOwn(schemas, name))
-    throw new LabError('usage', `the name of a fault must be one of ${Object.keys(schemas).join(', ')}`)
+    throw new LabError('usage', `the name of a fault must be ${alternatives(Object.keys(schemas))}`)
   return { name, ...pick(given, schemas[name] ?? {}) } as unknown as LinkFault | ServerFault
 }
 

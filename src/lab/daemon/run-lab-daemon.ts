@@ -1,3 +1,4 @@
+import { alternatives } from '../../base/counted.js'
 import { messageOf } from '../../base/printable.js'
 import { chmodSync, existsSync, unlinkSync } from 'node:fs'
 import { type EventDraft, isEventKind } from '../events/event.js'
@@ -194,7 +195,7 @@ const routesOf = ({ daemon, log, toxiproxy, servers }: Controlled, streams: Even
     'POST /servers/*': async ({ names: [name = ''], request }: Incoming) => {
       const { verb } = ((await readJson(request)) ?? {}) as { verb?: unknown }
       const known = HOSTED_VERBS.find((one) => one === verb)
-      if (!known) throw new LabError('usage', `"verb" must be one of ${HOSTED_VERBS.join(', ')}`)
+      if (!known) throw new LabError('usage', `"verb" must be ${alternatives(HOSTED_VERBS)}`)
       await servers.work(name, known)
       return ok({})
     },

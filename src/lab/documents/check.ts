@@ -1,4 +1,4 @@
-import { counted } from '../../base/counted.js'
+import { alternatives, counted } from '../../base/counted.js'
 import { suggestion } from '../../base/nearest.js'
 import { LabError } from '../model/lab-error.js'
 import { isRecord, type Schema } from './schema.js'
@@ -110,8 +110,8 @@ const nameOf = (type: string): string => NAMES[type] ?? `a ${type}`
 const describeAllowed = (schema: Schema): string => {
   if (schema.title !== undefined) return schema.title
   if (schema.const !== undefined) return `"${schema.const}"`
-  if (schema.enum) return schema.enum.map((choice) => `"${choice}"`).join(' or ')
+  if (schema.enum) return alternatives(schema.enum.map((choice) => `"${choice}"`))
   const range = schema.minimum !== undefined && schema.maximum !== undefined
   if (range) return `from ${schema.minimum} to ${schema.maximum}`
-  return [schema.type ?? []].flat().map(nameOf).join(' or ') || `of the form ${schema.pattern}`
+  return alternatives([schema.type ?? []].flat().map(nameOf)) || `of the form ${schema.pattern}`
 }

@@ -1,3 +1,4 @@
+import { alternatives } from '../../base/counted.js'
 import type { Log } from '../../base/log.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
 import { requireValid } from '../documents/check.js'
@@ -81,7 +82,7 @@ const SIMULATED: SchemasOf<SimulatedLabOptions> = {
     maximum: MS_MAX,
     title: 'a number or a non-empty string',
   },
-  nodes: { type: 'integer', enum: NODE_COUNTS.map(String), title: NODE_COUNTS.join(', ') },
+  nodes: { type: 'integer', enum: NODE_COUNTS.map(String), title: alternatives(NODE_COUNTS) },
   settings: SETTINGS_OBJECT,
   shares: SHARES,
   threshold: SHARES,

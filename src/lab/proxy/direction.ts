@@ -1,3 +1,4 @@
+import { alternatives } from '../../base/counted.js'
 import { LabError } from '../model/lab-error.js'
 import { arePartial, type Faults, faultsFor } from './link-faults.js'
 
@@ -32,7 +33,10 @@ export const DIRECTIONS: readonly Direction[] = ['up', 'down']
 export const directionsOf = (way: Way): readonly Direction[] => {
   if (way === 'both') return DIRECTIONS
   if (DIRECTIONS.includes(way)) return [way]
-  throw new LabError('usage', `the direction of a link must be ${DIRECTIONS.join(', ')} or both, not "${String(way)}"`)
+  throw new LabError(
+    'usage',
+    `the direction of a link must be ${alternatives([...DIRECTIONS, 'both'])}, not "${String(way)}"`,
+  )
 }
 
 /**

@@ -1,4 +1,4 @@
-import { counted } from '../../base/counted.js'
+import { alternatives, counted } from '../../base/counted.js'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -38,7 +38,7 @@ export const findMisfit = async (drill: Drill, record: AnyLab, host: LabHost): P
   if (record.state !== 'running') return record.state === 'attached' ? 'its servers are external' : 'it is not running'
   const { runners, settings } = drill
   if (!runsOn(drill, record.isInProcess ? 'in-process' : 'process'))
-    return `the drill runs only on ${runners.join(' or ')}`
+    return `the drill runs only on ${alternatives(runners)}`
   await using lab = openLab(record.name, host)
   const wanted = loadTopology(drill.topology)
   if (Object.keys(settings).length > 0) return 'the drill requires other settings'
@@ -81,7 +81,7 @@ export interface DrillLab {
 /** Starts the lab of a drill. Rejects with a usage error if the runner does not support the drill. */
 export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOptions): Promise<DrillLab> => {
   if (!runsOn(drill, runner))
-    throw new LabError('usage', `the drill ${drill.name} runs only on ${drill.runners.join(' or ')}, not on ${runner}`)
+    throw new LabError('usage', `the drill ${drill.name} runs only on ${alternatives(drill.runners)}, not on ${runner}`)
   return UP[runner](drill, loadTopology(drill.topology), options)
 }
 

@@ -1,3 +1,4 @@
+import { alternatives } from '../../base/counted.js'
 import type { Problem } from '../documents/yaml-document.js'
 import { KIND_WORDS } from '../model/kinds.js'
 import { type ClusterPlan, findNameClashes, type Link, NODE_COUNTS } from '../model/topology.js'
@@ -51,7 +52,7 @@ const checkPlan = (plan: PlanFile | null | undefined, path: Path): Finding[] => 
   const [, shares = 1, threshold = 1] = (/ (\d+)\/(\d+)$/.exec(seal) ?? []).map(Number)
   const at = (field: string) => [...path, field]
   return [
-    ...when(!NODE_COUNTS.includes(nodes), at('nodes'), `nodes must be one of ${NODE_COUNTS.join(', ')}`),
+    ...when(!NODE_COUNTS.includes(nodes), at('nodes'), `nodes must be ${alternatives(NODE_COUNTS)}`),
     ...when(nodes > 1 && ports !== undefined, at('ports'), 'ports require one node: remove ports, or set nodes to 1'),
     ...when(
       shares < 1 || shares > SHARES_MAX || threshold < 1 || threshold > shares,

@@ -1,3 +1,4 @@
+import { alternatives } from '../../base/counted.js'
 import { parseDurationMs } from '../../base/duration.js'
 import { packageVersion } from '../../base/package-version.js'
 import { invalid, notFound, unsupportedOperation } from '../../logical/errors.js'
@@ -205,12 +206,11 @@ const choiceOf = <T extends string>(value: unknown, choices: readonly T[], refus
 }
 
 const kindOf = ({ kind }: JsonObject) => choiceOf(kind, KINDS, 'kind must be dr or performance')
-const stateOf = ({ state }: JsonObject) =>
-  choiceOf(state, HOLD_STATES, `state must be one of ${HOLD_STATES.join(', ')}`)
+const stateOf = ({ state }: JsonObject) => choiceOf(state, HOLD_STATES, `state must be ${alternatives(HOLD_STATES)}`)
 
 function hold(server: LabServer, body: JsonObject): void {
   const state = stateOf(body)
-  if (!state) throw invalid(`state is required: one of ${HOLD_STATES.join(', ')}`)
+  if (!state) throw invalid(`state is required: ${alternatives(HOLD_STATES)}`)
   const kind = kindOf(body)
   for (const one of kind ? [kind] : KINDS) server.holds.hold(one, state)
 }
@@ -238,7 +238,7 @@ const DISK_DELAY_MS_MAX = 60_000
 
 function setDisk({ labState }: LabServer, body: JsonObject): void {
   const state = DISK_STATES.find((known) => known === body.state)
-  if (!state) throw invalid(`state must be one of ${DISK_STATES.join(', ')}`)
+  if (!state) throw invalid(`state must be ${alternatives(DISK_STATES)}`)
   const delayMs = body.delay === undefined ? 0 : parseDurationMs(String(body.delay))
   if (delayMs === undefined || delayMs < 0 || delayMs > DISK_DELAY_MS_MAX)
     throw invalid('delay must be a duration from "0s" to "60s"')

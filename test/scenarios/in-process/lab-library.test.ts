@@ -467,7 +467,7 @@ describe('what is not known', () => {
       [{ timeoutMs: 0 }, 'timeoutMs is 0, but must be a number of milliseconds above 0'],
       [{ timeoutMs: '500' }, 'timeoutMs is a string, but must be a number of milliseconds above 0'],
       [{ settings: null }, 'settings is null (empty), but must be a map'],
-      [{ nodes: 2 }, 'nodes is 2, but must be 1, 3, 5'],
+      [{ nodes: 2 }, 'nodes is 2, but must be 1, 3 or 5'],
       [{ seed: Number.NaN }, 'seed is NaN, but must be a number or a non-empty string'],
       [{ log: 'debug' }, 'log is a string, but must be a log'],
     ]

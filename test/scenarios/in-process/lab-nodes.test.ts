@@ -153,7 +153,7 @@ describe('a lab in this process with several nodes', () => {
   })
 
   it('a lab with nodes rejects unsupported options by name', async () => {
-    await expect(startLab('single', { nodes: 2 as 3 })).rejects.toThrow('startLab: nodes is 2, but must be 1, 3, 5')
+    await expect(startLab('single', { nodes: 2 as 3 })).rejects.toThrow('startLab: nodes is 2, but must be 1, 3 or 5')
     await using lab = await startLab('single', { nodes: 3 })
     expect(() => lab.node('A4')).toThrow('there is no node A4; the lab has A1, A2, A3')
   })

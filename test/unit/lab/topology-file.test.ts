@@ -91,7 +91,7 @@ describe('a topology that is an object', () => {
 
   it.each([
     ['seel', { seel: 1 }, 'unknown key "plans.A.seel"; did you mean "seal"?'],
-    ['a license', { license: 'free' }, 'plans.A.license is "free", but must be "enterprise" or "plus" or "none"'],
+    ['a license', { license: 'free' }, 'plans.A.license is "free", but must be "enterprise", "plus" or "none"'],
     ['a seal of text', { seal: 'shamir 5/3' }, 'plans.A.seal is a string, but must be a map'],
     ['half a seal', { seal: { type: 'shamir' } }, 'plans.A.seal requires "shares"'],
     ['a misspelled setting', { settings: { hartbeat_interval: '1s' } }, 'did you mean "heartbeat_interval"?'],
@@ -186,7 +186,7 @@ links:
 
   it.each([
     ['clusters:\n  A:\n    seel: auto\n', '6:5: unknown key "clusters.A.seel"; did you mean "seal"?'],
-    ['clusters:\n  A: { nodes: 2 }\n', '5:15: nodes must be one of 1, 3, 5'],
+    ['clusters:\n  A: { nodes: 2 }\n', '5:15: nodes must be 1, 3 or 5'],
     [
       'clusters:\n  A: { seal: { type: shamir, shares: 5, threshold: 3 } }\n',
       '5:14: clusters.A.seal is a map, but must be a string: "auto" or "shamir", followed by shares and threshold, such as "shamir 5/3"',

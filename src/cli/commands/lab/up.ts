@@ -1,3 +1,4 @@
+import { alternatives } from '../../../base/counted.js'
 import type { Command } from 'commander'
 import type { LabRecord } from '../../../lab/model/cluster.js'
 import { LabError } from '../../../lab/model/lab-error.js'
@@ -235,5 +236,5 @@ const withFlags = (given: Topology, { shamir, seal, tls, nodes, storage }: UpFla
 const parseNodes = (text: string): NodeCount => {
   const count = NODE_COUNTS.find((one) => String(one) === text)
   if (count !== undefined) return count
-  throw new LabError('usage', `--nodes must be one of ${NODE_COUNTS.join(', ')}, not "${text}"`)
+  throw new LabError('usage', `--nodes must be ${alternatives(NODE_COUNTS)}, not "${text}"`)
 }

@@ -1,3 +1,4 @@
+import { alternatives } from '../../../base/counted.js'
 import { printable } from '../../../base/printable.js'
 import { VaultApi } from '../api.js'
 import type { Command } from '../command.js'
@@ -132,7 +133,7 @@ const handleUnknownCommand = (args: readonly string[], io: VaultIo): number => {
     return isHelpRequested ? VAULT_EXIT.ok : VAULT_EXIT.local
   }
   const suggestions = suggest(words, NAMES).map((name) => `"${name}"`)
-  const question = suggestions.length > 0 ? `Did you mean ${suggestions.join(' or ')}?\n\n` : ''
+  const question = suggestions.length > 0 ? `Did you mean ${alternatives(suggestions)}?\n\n` : ''
   const help = describeFamily(words.slice(0, -1)) ?? 'vault -help lists the commands.'
   throw localError(`There is no command ${JSON.stringify(words.join(' '))}.\n\n${question}${help.trimEnd()}`)
 }

@@ -1,3 +1,4 @@
+import { alternatives } from '../../../base/counted.js'
 import { messageOf } from '../../../base/printable.js'
 import { textsOfJson } from '../../../base/json-print.js'
 import { type ApiAnswer, errorsOf } from '../../../client/api-client.js'
@@ -11,7 +12,7 @@ const findDifference = (answer: ApiAnswer, wanted: ValueOf<typeof ANSWER> = {}):
   const errors = errorsOf(answer)
   const received = `${answer.status}${errors.length > 0 ? ` ${errors.join('; ')}` : ''}`
   const statuses = wanted.status === undefined ? undefined : [wanted.status].flat()
-  if (statuses && !statuses.includes(answer.status)) return `the response is ${received}, not ${statuses.join(' or ')}`
+  if (statuses && !statuses.includes(answer.status)) return `the response is ${received}, not ${alternatives(statuses)}`
   const { error, warning } = wanted
   if (error !== undefined) {
     if (answer.status < 400 || !errors.some((text) => text.includes(error)))

@@ -1,3 +1,4 @@
+import { alternatives } from '../../../base/counted.js'
 import { type Request, Router } from 'express'
 import { readJson } from '../../daemon/json-server.js'
 import { KINDS } from '../../model/kinds.js'
@@ -64,7 +65,7 @@ const parseAction = (value: unknown): PageAction => {
   const [unknown] = Object.keys(others)
   requireThat(unknown === undefined, `an action has no field "${unknown}"`)
   const isKnown = typeof verb === 'string' && Object.hasOwn(ACTIONS, verb)
-  requireThat(isKnown, `"verb" must be one of ${Object.keys(ACTIONS).join(', ')}`)
+  requireThat(isKnown, `"verb" must be ${alternatives(Object.keys(ACTIONS))}`)
   const known = verb as PageVerb
   const { clusters: count, hasKind, asks } = ACTIONS[known]
   const isList =
@@ -74,7 +75,7 @@ const parseAction = (value: unknown): PageAction => {
   const options = { ...(isForced === true && { isForced }), ...(acceptsLoss === true && { acceptsLoss }) }
   const action = { verb: known, clusters: clusters as string[], ...options }
   if (hasKind) {
-    requireThat(KINDS.includes(kind as PageKind), `"kind" must be one of ${KINDS.join(', ')}`)
+    requireThat(KINDS.includes(kind as PageKind), `"kind" must be ${alternatives(KINDS)}`)
     return { ...action, kind: kind as PageKind }
   }
   if (asks === 'ms') {
