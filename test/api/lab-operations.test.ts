@@ -80,6 +80,14 @@ it('lab commands fail over, rejoin and switch over, and show the calls', { timeo
   expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('kept')
 
   expect((await on('start', 'A')).status).toBe(0)
+  expect((await on('fault', 'partition', 'A', 'B')).status).toBe(0)
+  expect(await on('rejoin', 'A', 'B')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining(
+      'A cannot follow B: the link between A and B is cut; to heal it: understudy heal A B --name one\n',
+    ),
+  })
+  expect((await on('heal', 'A', 'B')).status).toBe(0)
   const rejoined = await on('rejoin', 'A', 'B', '--json')
   expect(JSON.parse(rejoined.stdout)).toMatchObject({
     operation: 'rejoin',

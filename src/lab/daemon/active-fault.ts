@@ -69,6 +69,10 @@ export const isShown = ({ isHidden }: ActiveFault): boolean => isHidden !== true
 
 export const isOfLink = (active: ActiveFault): active is ActiveLinkFault => 'between' in active
 
+/** Whether a fault stops all traffic of a link in at least one direction. */
+export const stopsTraffic = (active: ActiveFault): boolean =>
+  isOfLink(active) && ['partition', 'hold', 'down'].includes(active.fault.name)
+
 /** The state of one direction of one proxy under all faults that affect it. */
 interface DirectionState {
   readonly passage: Passage

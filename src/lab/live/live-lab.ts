@@ -3,7 +3,7 @@ import type { ApiClient } from '../../client/api-client.js'
 import { type ClusterAccess, type ClusterKeys, clientOf, type LabAccess, requireCluster } from '../model/cluster.js'
 import { environmentOf } from '../keys/environment.js'
 import type { EventDraft, LabEvent } from '../events/event.js'
-import { type ActiveFault, type FaultRequest, findBetween } from '../daemon/active-fault.js'
+import { type ActiveFault, type FaultRequest, findBetween, isShown, stopsTraffic } from '../daemon/active-fault.js'
 import { LabError } from '../model/lab-error.js'
 import { Runbook } from '../operations/runbook.js'
 import type { RunbookOptions } from '../operations/runbook-options.js'
@@ -165,11 +165,14 @@ export class LiveLab implements LabAccess {
   }
 
   /** Returns a runbook for operations on this lab. */
-  runbook(options: Omit<RunbookOptions, 'clock' | 'rootTokenOf' | 'findLastPosition'>): Runbook {
+  runbook(options: Omit<RunbookOptions, 'clock' | 'rootTokenOf' | 'findLastPosition' | 'isCut'>): Runbook {
     const emit = (event: EventDraft) => this.events.append(event)
     const rootTokenOf = (cluster: ClusterAccess) => this.#rootTokenAt(cluster)
     const findLastPosition = async (name: string) => this.#driver.findLastPosition?.(name)
-    return new Runbook(this, { emit, ...options, clock: this.clock, rootTokenOf, findLastPosition })
+    // An exercise with a hidden fault would end if an error named its link.
+    const isCut = async (one: string, other: string) =>
+      findBetween(await this.faults(), [one], [other]).some((fault) => isShown(fault) && stopsTraffic(fault))
+    return new Runbook(this, { emit, ...options, clock: this.clock, rootTokenOf, findLastPosition, isCut })
   }
 
   /** Runs an action on a cluster or node, and resolves to the result, for the user. */

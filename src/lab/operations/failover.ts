@@ -78,7 +78,7 @@ const refuseLoss = async (runbook: Runbook, ours: ReplicationStatus, failover: F
   if (acceptLoss === 'any') return true
   throw new LabError(
     'remote',
-    `${lost} is running as a demoted cluster, and its data differs from the data of ${to}, so writes may be lost: "${runbook.line(`failover ${to} ${lost}`)}" promotes ${lost} again, ${runbook.optionNames.force} promotes ${to}`,
+    `${lost} is running as a demoted cluster, and its data differs from the data of ${to}, so writes may be lost: "${runbook.line({ verb: 'failover', clusters: [to, lost] })}" promotes ${lost} again, ${runbook.optionNames.force} promotes ${to}`,
   )
 }
 
@@ -113,9 +113,9 @@ const requirePlannable = async (runbook: Runbook, running: string, lost: string,
   if (running !== lost)
     throw new LabError(
       'remote',
-      `the DR primary of ${to} is ${running}, not ${lost}, and ${running} is running: use "${runbook.line(`failover ${running} ${to}`)}"`,
+      `the DR primary of ${to} is ${running}, not ${lost}, and ${running} is running: use "${runbook.line({ verb: 'failover', clusters: [running, to] })}"`,
     )
-  await refuseAhead(runbook, to, 'dr')
+  await refuseAhead(runbook, lost, to, 'dr')
   await requireFollower(runbook, lost, to, 'dr')
   const cut = await findCut(runbook, lost, to, 'dr')
   if (cut !== undefined)

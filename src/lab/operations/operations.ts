@@ -13,8 +13,10 @@ import {
 import { findStreamProblem } from '../requests/replication-status.js'
 import { findFilter } from './filters.js'
 import {
+  findCutLink,
   noShares,
   refuseAhead,
+  refuseCutLink,
   rejoinLine,
   requireFollower,
   requireMode,
@@ -92,7 +94,7 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
 
 /** Waits until a secondary streams: a demotion sends its last entries only to connected secondaries. */
 export const requireStream = async (runbook: Runbook, from: string, to: string, kind: Kind): Promise<void> => {
-  await refuseAhead(runbook, to, kind)
+  await refuseAhead(runbook, from, to, kind)
   await requireFollower(runbook, from, to, kind)
   const check = { cluster: to, kind, field: 'state', value: 'stream-wals' } as const
   await runbook.waitForPrecondition(`${to} to stream from ${from}`, () => findCut(runbook, from, to, kind), check)
@@ -128,10 +130,10 @@ export const handOver = async (runbook: Runbook, { from, to, kind, others = [] }
   if (kind === 'dr' && (await hasOtherData(runbook, from, to)))
     await undo('its data differs', `To rebuild the Merkle trees of a cluster: vault write -f ${REPLICATION}/reindex`)
   await promote(runbook, to, kind, { token, isForced: false }).catch((error: unknown) => {
-    const again = kind === 'dr' ? `failover ${to} ${from}` : `promote ${from} --kind ${kind}`
-    runbook.announce(
-      `${from} is demoted, and ${to} may not be promoted; to promote ${from} again: ${runbook.line(again)}`,
+    const again = runbook.line(
+      kind === 'dr' ? { verb: 'failover', clusters: [to, from] } : { verb: 'promote', clusters: [from], kind },
     )
+    runbook.announce(`${from} is demoted, and ${to} may not be promoted; to promote ${from} again: ${again}`)
     throw error
   })
   runbook.say(`${to} is the ${KIND_WORDS[kind]} primary now`)
@@ -164,7 +166,9 @@ export const findCut = async (
   const problem = findStreamProblem(theirs)
   const last = { set: ours.clusterId, epoch: '', lastWal: ours.lastKindWal, isFinal: false }
   const loss = expectedLoss({ secondary: theirs, epoch: '', announced: 0, last, nowMs: 0 })
-  return problem && `${problem}; a failover ${describeLoss(loss)}`
+  if (problem === undefined) return undefined
+  const cut = await findCutLink(runbook, primary, secondary)
+  return [problem, ...(cut === undefined ? [] : [cut]), `a failover ${describeLoss(loss)}`].join('; ')
 }
 
 /** Makes a former primary a secondary of its successor after a failover. */
@@ -173,16 +177,18 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string, ki
   const { mode, merkleRoot } = await runbook.status(name, kind)
   const theirs = await requireMode(runbook, primary, kind, 'primary')
   await requireSameSet(runbook, name, primary, kind)
+  await refuseCutLink(runbook, name, primary)
   if (kind === 'dr') requireShares(runbook, name)
   if (merkleRoot !== theirs.merkleRoot)
     await runbook.confirmErase(`${name} discards the log entries that ${primary} does not have`)
+  const list = runbook.line({ verb: 'losses', clusters: [name] })
   const before = await runbook.losses(name)
   if (mode === 'primary') await demote(runbook, name, kind)
   await follow(runbook, name, primary, kind)
   const after = await runbook.losses(name)
   if (before === undefined || after === undefined) {
     const unknown = `cannot read which log entries ${name} discarded; to list all that it discarded`
-    return runbook.note(name, `${unknown}: ${runbook.line(`losses ${name}`)}`)
+    return runbook.note(name, `${unknown}: ${list}`)
   }
   const losses = newLosses(before, after)
   if (losses.length === 0) return
@@ -193,7 +199,7 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string, ki
     countLost(losses) > 0
       ? `${name} discarded ${describeLost(losses)} ${lost}${back}; to list them`
       : `${name} may have discarded log entries ${lost}, and has no list of them; for the reason`
-  await runbook.note(name, `${text}: ${runbook.line(`losses ${name}`)}`)
+  await runbook.note(name, `${text}: ${list}`)
 }
 
 /**

@@ -73,33 +73,44 @@ export const requireFollower = async (
   )
 }
 
+/** Returns how to heal the link between two clusters if a fault of the lab cuts it. Undefined if it is not cut. */
+export const findCutLink = async (runbook: Runbook, one: string, other: string): Promise<string | undefined> => {
+  // A lab without a daemon has no faults.
+  const isCut = await runbook.isCut(one, other).catch(() => false)
+  const heal = runbook.line({ verb: 'heal', clusters: [one, other] })
+  return isCut ? `the link between ${one} and ${other} is cut; to heal it: ${heal}` : undefined
+}
+
+/** Rejects if a fault of the lab cuts the link over which a secondary would follow its primary. */
+export const refuseCutLink = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
+  const cut = await findCutLink(runbook, name, primary)
+  if (cut !== undefined) throw new LabError('remote', `${name} cannot follow ${primary}: ${cut}`)
+}
+
 /** Rejects if a secondary is ahead of its primary. Such a secondary does not stream until an operator decides. */
-export const refuseAhead = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
+export const refuseAhead = async (runbook: Runbook, primary: string, name: string, kind: Kind): Promise<void> => {
   const { isAhead } = await runbook.status(name, kind)
   if (isAhead !== true) return
-  const force = `promote ${name}${kind === 'dr' ? '' : ` --kind ${kind}`} --force`
+  const force = { verb: 'promote', clusters: [name], kind, isForced: true, primary } as const
   throw new LabError(
     'remote',
     `${name} is ahead of its ${KIND_WORDS[kind]} primary, which lost entries, so it does not stream: ${AHEAD_FIXES} ("${runbook.line(force)}")`,
   )
 }
 
-/** Returns the command that makes a cluster follow a primary of its set. */
+/** Returns the operation that makes a cluster follow a primary of its set. */
 export const rejoinLine = (runbook: Runbook, name: string, primary: string, kind: Kind): string =>
-  runbook.line(rejoinWords(name, primary, kind))
-
-export const rejoinWords = (name: string, primary: string, kind: Kind): string =>
-  `rejoin ${name} ${primary}${kind === 'dr' ? '' : ` --kind ${kind}`}`
+  runbook.line({ verb: 'rejoin', clusters: [name, primary], kind })
 
 /** Rejects if a performance secondary has a path filter: its promotion would fail. */
-export const refuseFiltered = async (runbook: Runbook, name: string): Promise<void> => {
+export const refuseFiltered = async (runbook: Runbook, name: string, primary = 'PRIMARY'): Promise<void> => {
   const { secondaryId } = await runbook.status(name, 'performance')
   if (secondaryId === '') return
   const { data } = await runbook.read(name, `${REPLICATION}/performance/secondary/dynamic-filter/${secondaryId}`)
   if (data)
     throw new LabError(
       'remote',
-      `${name} has a path filter and lacks data of its primary: clear the filter first ("${runbook.line(`filter clear PRIMARY ${name}`)}"), or use ${runbook.optionNames.force}`,
+      `${name} has a path filter and lacks data of its primary: clear the filter first ("${runbook.line({ verb: 'filter clear', clusters: [primary, name] })}"), or use ${runbook.optionNames.force}`,
     )
 }
 

@@ -50,9 +50,9 @@ const requirePromotable = async (
       `${from} and ${second} are both ${KIND_WORDS[kind]} primaries; to keep ${second} as the only primary, run: ${rejoinLine(runbook, from, second, kind)}`,
     )
   if (from === undefined && kind === 'dr') {
-    const line = runbook.line(`failover PRIMARY ${to}`)
+    const line = runbook.line({ verb: 'failover', clusters: ['PRIMARY', to] })
     throw new LabError('remote', `no DR primary of ${to} responds, so writes may be lost: "${line}" checks the loss`)
   }
   if (from !== undefined) await requireStream(runbook, from, to, kind)
-  if (kind === 'performance') await refuseFiltered(runbook, to)
+  if (kind === 'performance') await refuseFiltered(runbook, to, from)
 }

@@ -8,6 +8,7 @@ import { filterPath } from '../requests/filters.js'
 import { idOf, REPLICATION, wrappedTokenIn } from '../requests/replication.js'
 import { isFollower, type ReplicationStatus } from '../requests/replication-status.js'
 import { stepLineOf } from './lines.js'
+import { refuseCutLink } from './preflight.js'
 import type { Runbook } from './runbook.js'
 
 /** The single role changes of operations: each sends one request, and waits for its effect. */
@@ -91,6 +92,7 @@ export const activate = async (
   runbook.requireTwo(primary, secondary)
   const id = idOf(kind, secondary)
   await refuseReplicating(runbook, secondary, kind)
+  await refuseCutLink(runbook, secondary, primary)
   const { mode } = await requireNoSecondary(runbook, primary, kind)
   await runbook.confirmErase(`${secondary} loses all its data, and receives a copy of the data of ${primary}`)
   if (mode !== 'primary') await runbook.write(primary, `${REPLICATION}/${kind}/primary/enable`)

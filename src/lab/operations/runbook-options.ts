@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import type { EventDraft } from '../events/event.js'
 import type { ClusterAccess } from '../model/cluster.js'
 import type { LastPosition } from '../requests/expected-loss.js'
+import { stepLineOf } from './lines.js'
 import type { ProcedureStep } from './procedure-steps.js'
 import type { Reader } from './readers.js'
 
@@ -38,6 +39,16 @@ export interface RunbookOptions {
   readonly isWritten?: boolean | undefined
   /** Resolves to the last known position of a DR primary that is down. */
   readonly findLastPosition?: ((cluster: string) => Promise<LastPosition | undefined>) | undefined
+  /** Whether a fault of the lab stops the traffic between two clusters. */
+  readonly isCut?: ((one: string, other: string) => Promise<boolean>) | undefined
   /** Resolves to a root token that is valid on a cluster now. */
   readonly rootTokenOf: (cluster: ClusterAccess) => Promise<string>
 }
+
+/** Returns the event of a completed request. */
+export const eventOf = (step: Step, at: ClusterAccess): EventDraft => ({
+  cluster: step.cluster,
+  kind: 'call',
+  details: { method: step.method, path: step.path },
+  command: stepLineOf(step, at),
+})

@@ -1,6 +1,5 @@
 import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
 import { type ClusterAccess, clientOf, type LabAccess, requireCluster, withAnonymousClient } from '../model/cluster.js'
-import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { askExpectedLoss, askInfo, type ExpectedLoss, isInLastEpochOf } from '../requests/expected-loss.js'
@@ -13,8 +12,8 @@ import { atReachableNode } from '../nodes/nodes.js'
 import { waitFor } from '../requests/wait.js'
 import { stepLineOf } from './lines.js'
 import { type Check, describeChecks, describeLocal, describeRequest, type LocalCommand } from './procedure-steps.js'
-import { OPTION_NAMES, operationFor, type OptionNames } from './readers.js'
-import type { RunbookOptions, Step } from './runbook-options.js'
+import { OPTION_NAMES, type Operation, operationFor, type OptionNames } from './readers.js'
+import { eventOf, type RunbookOptions, type Step } from './runbook-options.js'
 
 type Body = Record<string, unknown>
 
@@ -166,6 +165,11 @@ export class Runbook {
     )
   }
 
+  /** Whether a fault of the lab stops the traffic between two clusters. */
+  async isCut(one: string, other: string): Promise<boolean> {
+    return (await this.#options.isCut?.(one, other)) ?? false
+  }
+
   /** Sets the mode that a dry run assumes for a cluster from now on, with working replication. */
   assume(name: string, kind: Kind, mode: string): void {
     if (!this.isDryRun) return
@@ -206,9 +210,9 @@ export class Runbook {
     if (!this.isDryRun) await this.#options.emit?.({ cluster, kind: 'note', details: { text } })
   }
 
-  /** Returns an operation on this lab for messages, from the words of its command. */
-  line(words: string): string {
-    return operationFor(this.#options.reader, this.lab.name, words)
+  /** Returns an operation on this lab for messages. */
+  line(operation: Operation): string {
+    return operationFor(this.#options.reader ?? 'command', this.lab.name, operation)
   }
 
   /** The names of options for messages. */
@@ -240,10 +244,3 @@ export class Runbook {
     return sharesToTry(this.cluster(name), this.lab.clusters)
   }
 }
-
-const eventOf = (step: Step, at: ClusterAccess): EventDraft => ({
-  cluster: step.cluster,
-  kind: 'call',
-  details: { method: step.method, path: step.path },
-  command: stepLineOf(step, at),
-})

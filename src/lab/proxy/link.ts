@@ -68,12 +68,17 @@ export class Link {
     return this.#dialCount
   }
 
+  /** Whether all traffic is stopped in at least one direction. */
+  get isCut(): boolean {
+    return this.#server === undefined || Object.values(this.#directions).some(({ passage }) => passage !== 'open')
+  }
+
   /** Whether traffic passes without any fault. */
   get isClear(): boolean {
     const { distance } = this.#options
-    const isOpen = ({ passage, faults: { latency, ...others } }: LinkDirection) =>
-      passage === 'open' && latency === distance && Object.keys(others).length === 0
-    return this.#server !== undefined && isOpen(this.#directions.up) && isOpen(this.#directions.down)
+    const hasNoFault = ({ faults: { latency, ...others } }: LinkDirection) =>
+      latency === distance && Object.keys(others).length === 0
+    return !this.isCut && Object.values(this.#directions).every(hasNoFault)
   }
 
   /** Stops listening, and resets current connections. */

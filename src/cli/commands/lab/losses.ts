@@ -4,9 +4,8 @@ import { messageOf } from '../../../base/printable.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import type { ClusterAccess } from '../../../lab/model/cluster.js'
-import { commandIn } from '../../../lab/model/lab-directory.js'
 import { LabError } from '../../../lab/model/lab-error.js'
-import { rejoinWords } from '../../../lab/operations/preflight.js'
+import { operationFor } from '../../../lab/operations/readers.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
 import {
   type ClusterLoss,
@@ -67,7 +66,9 @@ const askRanks = async (lab: LiveLab, name: string) => ({
 
 const rejoinOf = (lab: LiveLab, replaced: readonly Replaced[], cluster: string): Pick<Report, 'rejoin'> => {
   const found = replaced.find(({ name }) => name === cluster)
-  return found ? { rejoin: commandIn(lab.name, rejoinWords(cluster, found.successor, found.kind)) } : {}
+  if (!found) return {}
+  const { successor, kind } = found
+  return { rejoin: operationFor('command', lab.name, { verb: 'rejoin', clusters: [cluster, successor], kind }) }
 }
 
 const isKnown = ({ error, rejoin }: Report): boolean => error === undefined && rejoin === undefined

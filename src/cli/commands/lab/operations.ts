@@ -113,7 +113,7 @@ export const operationCommands = (output: Output): Command[] => {
           const acceptLoss = parseAcceptedLoss(flags.acceptLoss)
           const isThere = await failOver(book, { lost, to, isForced: flags.force === true, acceptLoss })
           book.say(
-            `${isThere ? '' : `when ${lost} is running again, `}make ${lost} a secondary of ${to}: ${book.line(`rejoin ${lost} ${to}`)}`,
+            `${isThere ? '' : `when ${lost} is running again, `}make ${lost} a secondary of ${to}: ${book.line({ verb: 'rejoin', clusters: [lost, to] })}`,
           )
         }),
       ),

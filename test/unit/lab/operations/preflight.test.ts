@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { failOver } from '../../../../src/lab/operations/failover.js'
 import { switchOver } from '../../../../src/lab/operations/operations.js'
 import { promoteCluster } from '../../../../src/lab/operations/promotion.js'
+import type { Reader } from '../../../../src/lab/operations/readers.js'
 import { Runbook } from '../../../../src/lab/operations/runbook.js'
 import { parseStatus, type ReplicationStatus } from '../../../../src/lab/requests/replication-status.js'
 import { ManualClock } from '../../../support/manual-clock.js'
@@ -43,14 +44,31 @@ it.each([
   await expect(failOver(book, { lost: 'A', to: 'B', isForced: false, acceptLoss: 0 })).rejects.toThrow(text)
 })
 
-it('a message for library users names functions and options of the library, not commands', () => {
-  const book = new Runbook({ name: 'dr', clusters }, { ...options, reader: 'library' })
-  expect(['rejoin A B', 'failover B A', 'promote B --force'].map((words) => book.line(words))).toEqual([
-    `lab.rejoin('A', 'B')`,
+it('a message names an operation and its options as its reader calls them', () => {
+  const clusterNames = ['B', 'A'] as const
+  const operations = [
+    { verb: 'rejoin', clusters: clusterNames },
+    { verb: 'failover', clusters: clusterNames },
+    { verb: 'promote', clusters: ['B'], isForced: true, primary: 'A' },
+    { verb: 'rejoin', clusters: clusterNames, kind: 'performance' },
+  ] as const
+  const linesFor = (reader: Reader) => {
+    const book = new Runbook({ name: 'dr', clusters }, { ...options, reader })
+    return [...operations.map((operation) => book.line(operation)), book.optionNames.force]
+  }
+  expect(linesFor('library').slice(0, 3)).toEqual([
+    `lab.rejoin('B', 'A')`,
     `lab.failover('B', 'A')`,
-    `lab.failover(PRIMARY, 'B', { force: true })`,
+    `lab.failover('A', 'B', { force: true })`,
   ])
-  expect(book.optionNames.force).toBe('{ force: true }')
+  expect(linesFor('library').at(-1)).toBe('{ force: true }')
+  expect(linesFor('command')).toEqual([
+    'understudy rejoin B A --name dr',
+    'understudy failover B A --name dr',
+    'understudy promote B --force --name dr',
+    'understudy rejoin B A --kind performance --name dr',
+    '--force',
+  ])
 })
 
 it.each([
@@ -65,4 +83,9 @@ it.each([
     /^B is ahead of its DR primary, .*"force" discards the extra entries; promote keeps them \("understudy promote B --force.*"\)$/,
   )
   expect(said).toEqual([])
+})
+
+it('the error about a secondary that is ahead names its primary to library users', async () => {
+  const book = new AheadRunbook({ name: 'default', clusters }, { ...options, reader: 'library' })
+  await expect(switchOver(book, 'A', 'B')).rejects.toThrow(`("lab.failover('A', 'B', { force: true })")`)
 })
