@@ -122,11 +122,12 @@ it('a lab in one process supports the lab commands', { timeout: 300_000 }, async
   expect(await call(home, 'B', 'GET', 'sys/policies/acl/lost')).toBe(404)
   expect(await home.run('losses')).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('cannot read all losses: A: '),
+    stdout: expect.stringMatching(/^A: unknown \(/),
+    stderr: 'understudy: the losses of A are not known: the reasons are above\n',
   })
   for (const command of ['heal --all', 'start A']) expect((await home.run(...command.split(' '))).status).toBe(0)
   const before = await home.run('losses', '--json')
-  expect(before).toMatchObject({ status: 2, stderr: expect.stringContaining('first run: understudy rejoin A B') })
+  expect(before).toMatchObject({ status: 2, stderr: expect.not.stringContaining('rejoin') })
   expect(JSON.parse(before.stdout)).toMatchObject([
     { cluster: 'A', known: false, losses: [], rejoin: 'understudy rejoin A B' },
     { cluster: 'B', known: true },

@@ -4,6 +4,7 @@ import { messageOf } from '../../base/printable.js'
 import { type ApiClient, ApiError, ApiUnreachable } from '../../client/api-client.js'
 import { type AnyLab, withAnonymousClient } from '../model/cluster.js'
 import { LabError } from '../model/lab-error.js'
+import { commandIn } from '../model/lab-directory.js'
 
 interface LostEntry {
   readonly index: number
@@ -73,13 +74,22 @@ export const askLosses = async (
       return { ...none, ...(await withAnonymousClient(asked, readLossLists, timeoutMs)) }
     } catch (error) {
       const isSilent = error instanceof ApiUnreachable || lacksLosses(error)
-      return isSilent ? none : { ...none, error: messageOf(error) }
+      return isSilent ? none : { ...none, error: explainUnknown(error, lab.name, cluster.name) }
     }
   })
   return (await Promise.all(all)).filter(
     ({ losses, held, error }) => losses.length + held.length > 0 || error !== undefined,
   )
 }
+
+/**
+ * Returns why the lists of a cluster are unknown. For a sealed cluster, which cannot decrypt them, also returns the
+ * command that unseals it.
+ */
+export const explainUnknown = (error: unknown, lab: string, cluster: string): string =>
+  error instanceof ApiError && error.errors.includes('Vault is sealed')
+    ? `it is sealed; to unseal it: ${commandIn(lab, `unseal ${cluster}`)}`
+    : messageOf(error)
 
 /** Whether a server responded that it does not support this request. */
 export const lacksLosses = (error: unknown): boolean => error instanceof ApiError && error.status === 404

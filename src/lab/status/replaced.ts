@@ -1,7 +1,9 @@
+import type { ApiClient } from '../../client/api-client.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { idOf } from '../requests/replication.js'
-import { isDetached } from '../requests/replication-status.js'
+import { isDetached, NO_STATUS } from '../requests/replication-status.js'
 import type { RoleHolder } from '../requests/find-primary.js'
+import { askCluster } from './observe.js'
 
 /** The roles of a cluster. `health`: the status code of `sys/health`, if it is known. */
 interface Ranked extends RoleHolder {
@@ -13,6 +15,21 @@ export interface Replaced {
   readonly name: string
   readonly kind: Kind
   readonly successor: string
+}
+
+/** A lab whose clusters can be asked for their roles. */
+interface AskableLab {
+  readonly clusters: readonly { readonly name: string }[]
+  anonymous(name: string): ApiClient
+}
+
+/** Asks the clusters of a lab for their roles, and returns `findReplaced`. Ignores clusters that do not respond. */
+export const askReplaced = async (lab: AskableLab): Promise<Replaced[]> => {
+  const ask = async ({ name }: { readonly name: string }): Promise<Ranked> => ({
+    ...{ name, health: null, dr: NO_STATUS, performance: NO_STATUS },
+    ...(await askCluster(lab.anonymous(name)).catch(() => undefined)),
+  })
+  return findReplaced(await Promise.all(lab.clusters.map(ask)))
 }
 
 /**

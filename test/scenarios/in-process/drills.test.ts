@@ -178,6 +178,26 @@ expect:
   expect(result.verdict).toBe('passed')
 })
 
+it('the losses of a former primary are not known before it follows its successor, so an expected 0 fails', async () => {
+  const result = await play(
+    'dr',
+    `
+steps:
+  - crash: A
+  - promote: { cluster: B, kind: dr, force: true }
+  - wait: { for: accepting-writes, cluster: B }
+  - start: A
+expect:
+  - losses: { cluster: A, entries: 0, within: 0s }
+  - losses: { cluster: B, entries: 0, within: 0s }
+`,
+  )
+  expect(result.expectations.map(({ passed, evidence }) => [passed, evidence])).toEqual([
+    [false, ['the losses of A are not known before it follows B']],
+    [true, ['B lists 0 entries as lost']],
+  ])
+})
+
 it.each([
   ['a step that goes wrong', 'steps: [{ read: { cluster: A, path: kv/none, is: { a: 1 } } }]', 'the response is 404'],
   [

@@ -118,16 +118,19 @@ it('an odd list of one cluster leaves the lists of the others, and both commands
     B: answering(200, { losses: [{ ...LISTED, entries: [ENTRY] }], held: [] }),
     C: silent,
     D: answering(404, { errors: [] }),
+    E: answering(503, { errors: ['Vault is sealed'] }),
   })
   const found = await askLosses(lab as unknown as AnyLab)
   const error = 'the list of lost log entries has an unexpected form'
   expect(found).toMatchObject([
     { cluster: 'A', losses: [], error },
     { cluster: 'B', losses: [{ reason: 'r' }] },
+    { cluster: 'E', losses: [] },
   ])
   expect(describeLosses('default', found)).toEqual([
     `A does not report its lost log entries (${error})`,
     'B discarded 1 log entry (kv/a) that its new primary lacked: understudy losses B',
+    'E does not report its lost log entries (it is sealed; to unseal it: understudy unseal E)',
   ])
   expect(describeReports(found, () => undefined)).toMatch(`A: unknown (${error})\nB: 1 log entry lost (r)\n`)
 })

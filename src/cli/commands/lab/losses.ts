@@ -1,6 +1,5 @@
 import { counted } from '../../../base/counted.js'
 import type { Command } from 'commander'
-import { messageOf } from '../../../base/printable.js'
 import type { LiveLab } from '../../../lab/live/live-lab.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import type { ClusterAccess } from '../../../lab/model/cluster.js'
@@ -12,14 +11,13 @@ import {
   countLost,
   describeEntries,
   describeRestored,
+  explainUnknown,
   type LossLists,
   readLossLists,
   restoredBy,
   unlistedLosses,
 } from '../../../lab/requests/losses.js'
-import { NO_STATUS } from '../../../lab/requests/replication-status.js'
-import { askCluster } from '../../../lab/status/observe.js'
-import { findReplaced, type Replaced } from '../../../lab/status/replaced.js'
+import { askReplaced, type Replaced } from '../../../lab/status/replaced.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { formatTable, type Output } from '../../terminal/output.js'
 
@@ -47,22 +45,17 @@ export const lossesCommand = (output: Output): Command =>
     .run(async (flags, cluster: string | undefined) => {
       await using lab = openLab(flags.name, thisHost())
       const names = cluster === undefined ? lab.clusters.map(({ name }) => name) : [lab.cluster(cluster).name]
-      const replaced = findReplaced(await Promise.all(lab.clusters.map(({ name }) => askRanks(lab, name))))
+      const replaced = await askReplaced(lab)
       const reports = await Promise.all(
         names.map(async (name) => ({ ...(await report(lab, name)), ...rejoinOf(lab, replaced, name) })),
       )
       const dataOf = (name: string) => findDataDirectory(lab.cluster(name))
       const known = reports.map((one) => ({ known: isKnown(one), ...one }))
       output.data(flags.json ? JSON.stringify(known, undefined, 2) : describe(reports, dataOf))
-      const unknown = reports.flatMap((one) => (isKnown(one) ? [] : [`${one.cluster}: ${describeUnknown(one)}`]))
-      if (unknown.length > 0) throw new LabError('remote', `cannot read all losses: ${unknown.join('; ')}`)
+      const unknown = reports.filter((one) => !isKnown(one)).map((one) => one.cluster)
+      if (unknown.length > 0)
+        throw new LabError('remote', `the losses of ${unknown.join(' and ')} are not known: the reasons are above`)
     })
-
-/** Returns the health and the roles of a cluster. They are unknown if it does not respond. */
-const askRanks = async (lab: LiveLab, name: string) => ({
-  ...{ name, health: null, dr: NO_STATUS, performance: NO_STATUS },
-  ...(await askCluster(lab.anonymous(name)).catch(() => undefined)),
-})
 
 const rejoinOf = (lab: LiveLab, replaced: readonly Replaced[], cluster: string): Pick<Report, 'rejoin'> => {
   const found = replaced.find(({ name }) => name === cluster)
@@ -80,7 +73,7 @@ const report = async (lab: LiveLab, cluster: string): Promise<Report> => {
   try {
     return { cluster, ...(await readLossLists(lab.anonymous(cluster))) }
   } catch (error) {
-    return { cluster, losses: [], held: [], error: messageOf(error) }
+    return { cluster, losses: [], held: [], error: explainUnknown(error, lab.name, cluster) }
   }
 }
 

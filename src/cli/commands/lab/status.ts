@@ -64,7 +64,7 @@ export const describeLosses = (lab: string, found: readonly FoundLosses[]): stri
     ]
     return [
       ...texts.map((text) => `${cluster} ${text}: ${commandIn(lab, `losses ${cluster}`)}`),
-      // `losses` would fail as well.
+      // `losses` fails as well.
       ...(error === undefined ? [] : [`${cluster} does not report its lost log entries (${error})`]),
     ]
   })
