@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { listenToProgress } from '../../src/base/progress.js'
 import { thisHost } from '../../src/lab/processes/lab-host.js'
 import { upLab } from '../../src/lab/lifecycle/up.js'
@@ -162,8 +163,12 @@ describe('a lab', () => {
       expect([status, stderr], args.join(' ')).toEqual([5, expect.stringContaining('lab.json is damaged')])
     }
     expect((await home.run('ls')).stdout).toMatch(/one .*damaged/)
+    // A directory that an ended process of another state directory left behind.
+    const other = mkdtempSync(path.join(tmpdir(), `understudy-drill-${up.pid}-`))
+    onTestFinished(() => rmSync(other, { recursive: true, force: true }))
     const down = await home.run('down', '--all', '--json')
     expect([down.status, JSON.parse(down.stdout)]).toEqual([0, [{ lab: 'one', result: 'down' }]])
+    expect(existsSync(other)).toBe(true)
     expect(JSON.parse((await home.run('down', 'one', '-o', 'json')).stdout)).toEqual([
       { lab: 'one', result: 'missing' },
     ])

@@ -1,13 +1,10 @@
 import { messageOf } from '../../../base/printable.js'
-import { rmSync } from 'node:fs'
 import type { Command } from 'commander'
-import { findLeftDirectories } from '../../../base/temporary-directory.js'
 import { LabError } from '../../../lab/model/lab-error.js'
 import { downLab } from '../../../lab/lifecycle/down.js'
 import { describeMissing, findIntactLab } from '../../../lab/model/lab-directory.js'
 import { listLabs } from '../../../lab/model/state-directory.js'
 import { thisHost } from '../../../lab/processes/lab-host.js'
-import { isRunning } from '../../../lab/processes/child-process.js'
 import { withInterrupt } from '../../terminal/interrupt.js'
 import { TypedCommand } from '../../terminal/command.js'
 import { confirmErasure, YES } from '../../terminal/confirm.js'
@@ -26,7 +23,7 @@ export const downCommand = (output: Output): Command => {
     .description('stop a lab and remove its data')
     .argument('[lab]', 'name of the lab; same as --name')
     .lab()
-    .flag('--all', 'remove all labs, and the directories that killed processes left')
+    .flag('--all', 'remove all labs')
     .flag('--keep', 'keep the data and the keys; "understudy start" restarts the lab')
     .flag(...YES)
     .json('print the result for each lab as JSON')
@@ -56,12 +53,6 @@ export const downCommand = (output: Output): Command => {
         }
       }
     })
-    if (flags.all) {
-      for (const directory of findLeftDirectories(isRunning)) {
-        rmSync(directory, { recursive: true, force: true })
-        output.progress(`removed ${directory}, left by a killed process`)
-      }
-    }
     if (flags.json) output.data(JSON.stringify(results, undefined, 2))
     if (flags.all && names.length === 0) output.progress('there are no labs')
     if (flags.all && failures.length > 0)
