@@ -10,6 +10,7 @@ import { LabError } from '../model/lab-error.js'
 import { openNodes } from '../nodes/nodes.js'
 import { unsealWithAny } from '../keys/seals.js'
 import { askStatus, findLag, waitForAnswer } from '../requests/replication.js'
+import { waitFor } from '../requests/wait.js'
 import type { Link, Topology } from '../model/topology.js'
 import { joinClusters, waitForPair } from '../wiring/join.js'
 import { describeOpen, openCluster, type WireOptions } from '../wiring/wire.js'
@@ -60,7 +61,7 @@ export const wireClusters = async (
   const open = [...clusters.values()].map((cluster, index) =>
     areNew[index]
       ? openCluster(cluster, { ...options, plans: topology.plans, onKeys: keep })
-      : reopen(cluster, wired()),
+      : reopen(cluster, wired(), options),
   )
   for (const result of await Promise.allSettled(open)) if (result.status === 'rejected') throw result.reason
   const openAll = () => Promise.all(wired().clusters.map((cluster) => openNodes(wired(), cluster, options)))
@@ -114,10 +115,18 @@ const decideWhetherNew = (cluster: ClusterAccess, { clock, timeoutMs, signal }: 
     throw new LabError('remote', text)
   })
 
-const reopen = (cluster: ClusterAccess, wired: WiredClusters): Promise<void> =>
+/** Unseals a server. Retries, because the server may be restarting. */
+const reopen = (cluster: ClusterAccess, wired: WiredClusters, { clock, timeoutMs, signal }: WireOptions) =>
   inStep(
     `unseal cluster ${cluster.name}`,
-    () => withAnonymousClient(cluster, (client) => unsealWithAny(client, wired, cluster)),
+    () =>
+      withAnonymousClient(cluster, (client) => {
+        const unsealed = async () => {
+          await unsealWithAny(client, wired, cluster)
+          return undefined
+        }
+        return waitFor(clock, `cluster ${cluster.name} to be unsealed`, unsealed, timeoutMs, signal)
+      }),
     describeOpen(cluster),
   )
 
