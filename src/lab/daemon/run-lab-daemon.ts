@@ -81,6 +81,7 @@ export const runLabDaemon = async (
     emit,
     onSeen: (cluster) => daemon.restoreFaults(cluster),
     isFollowed: () => log.listenerCount > 1,
+    reportsFirst: true,
   })
   log.listen(() => watch.wake())
   const open = await openRoutes(routes, { clock, random, host, isActive: (node) => watch.isActive(node) })

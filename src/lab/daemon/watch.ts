@@ -20,6 +20,8 @@ interface WatchOptions {
   readonly clusters: readonly WatchedCluster[]
   readonly clock: Clock
   readonly emit: (event: EventDraft) => void
+  /** Whether the first check of a cluster reports its roles. Otherwise, only later changes are reported. */
+  readonly reportsFirst?: boolean | undefined
   /** Called after each check to which a server responds. */
   readonly onSeen?: ((cluster: string) => Promise<void>) | undefined
   /** Whether a client follows the events now. Default: always. */
@@ -105,7 +107,8 @@ export class Watch {
 
   #note({ name }: WatchedCluster, now: Observation): void {
     if (this.#stop.signal.aborted) return
-    const before = this.#known.get(name)
+    const { reportsFirst = false } = this.#options
+    const before = this.#known.get(name) ?? (reportsFirst ? { process: now.process } : undefined)
     const after = mergeObservation(before, now)
     this.#known.set(name, after)
     if (before) for (const event of changesBetween(name, before, after)) this.#options.emit(event)
@@ -208,7 +211,7 @@ export const mergeObservation = (before: Observation | undefined, now: Observati
   roles: now.roles ?? before?.roles,
 })
 
-/** The role of a cluster that was seen before, but has not reported its roles yet. */
+/** The role of a cluster that has not reported its roles yet. */
 const UNKNOWN: ObservedRole = { mode: 'unknown', state: '' }
 
 /** Returns the events of changes between two observations. A first value is no change, except for a role. */

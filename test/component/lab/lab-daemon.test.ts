@@ -158,6 +158,21 @@ it('the lab daemon reports a cluster that hangs, answers again, changes its seal
   ])
 })
 
+it('the lab daemon reports the roles of a cluster that was promoted before its first check', async () => {
+  const data = { dr: { mode: 'primary' }, performance: { mode: 'disabled' } }
+  const server = http.createServer(({ url }, response) => {
+    response.end(JSON.stringify(url === '/v1/sys/health' ? { initialized: true, sealed: false } : { data }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stops.push(() => server.close())
+  const { client } = await startLabDaemon(`http://127.0.0.1:${(server.address() as net.AddressInfo).port}`)
+  const found = async () => (await client.events()).filter(({ cluster }) => cluster === 'A')
+  await until(async () => (await found()).length > 0)
+  expect((await found()).map(({ kind, details }) => [kind, details])).toEqual([
+    ['role', { replication: 'dr', from: 'unknown', to: 'primary' }],
+  ])
+})
+
 it('a closed lab daemon sends no more requests, even with one in flight', async () => {
   const sockets: net.Socket[] = []
   const server = net.createServer((socket) => sockets.push(socket.resume()))
