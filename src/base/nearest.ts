@@ -7,7 +7,8 @@ export const nearest = (word: string, known: readonly string[]): string | undefi
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .sort((one, other) => one.distance - other.distance)
   const best = ranked[0]
-  if (best && best.distance <= Math.max(1, Math.floor(best.candidate.length / 3))) return best.candidate
+  const most = Math.max(1, Math.floor((best?.candidate.length ?? 0) / 3))
+  if (best && best.distance <= most && best.distance < word.length) return best.candidate
   return word.length < ABBREVIATION_MIN ? undefined : known.find((one) => one.startsWith(word.toLowerCase()))
 }
 

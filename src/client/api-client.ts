@@ -148,14 +148,6 @@ const TIMEOUT_MS = 60_000
  * A thin client of the HTTP API with one connection pool. Paths are below `/v1/` unless they begin with a slash. Its
  * methods reject with ApiUnreachable if no response arrives within `timeoutMs` milliseconds (60,000 by default). All
  * except `send` reject with ApiError for a status of 400 or more.
- *
- * @example
- * import { ApiClient } from 'understudy-lab'
- *
- * const client = new ApiClient({ address: 'http://127.0.0.1:8200', token: 'root', timeoutMs: 5_000 })
- * await client.write('secret/data/greeting', { data: { word: 'hello' } })
- * const { data } = await client.read('secret/data/greeting')
- * client.close()
  */
 export class ApiClient {
   readonly #options: ApiClientOptions
@@ -175,7 +167,7 @@ export class ApiClient {
   /** Returns a client of the same server with other options, for example another token. */
   with(changes: Partial<ApiClientOptions>): ApiClient {
     const own = 'token' in changes ? { tokens: undefined } : {}
-    return new ApiClient({ ...this.#options, ...own, ...changes })
+    return new (this.constructor as typeof ApiClient)({ ...this.#options, ...own, ...changes })
   }
 
   /** Sends one request. Resolves for every status code. Rejects with ApiUnreachable if no response arrives. */

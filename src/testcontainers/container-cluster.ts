@@ -2,6 +2,7 @@ import type { StartedTestContainer } from 'testcontainers'
 import type { ApiClient } from '../client/api-client.js'
 import { containerHostOf, SERVER_PORTS } from '../lab/containers/container-daemon.js'
 import type { KeyRing } from '../lab/keys/key-ring.js'
+import { CheckedClient } from '../lab/requests/checked-client.js'
 import { clientOf } from '../lab/model/cluster.js'
 import type { Kind } from '../lab/model/kinds.js'
 import { statusOf } from '../lab/requests/replication.js'
@@ -36,7 +37,7 @@ export class ContainerCluster {
     this.container = container
     this.#keys = keys
     this.address = addressOf(container)
-    this.anonymous = clientOf({ apiAddress: this.address, rootToken: '' }).with({
+    this.anonymous = clientOf({ apiAddress: this.address, rootToken: '' }, undefined, CheckedClient).with({
       onAnswer: async ({ method, path, status }) => {
         if (method !== 'GET' && status < 300) await keys.noteCall(name, path)
       },

@@ -1,4 +1,4 @@
-import { findBetween, healEach } from '../lab/daemon/active-fault.js'
+import { type ActiveFault, findBetween, healEach, stopsTraffic } from '../lab/daemon/active-fault.js'
 import type { LabDaemonClient } from '../lab/daemon/lab-daemon-client.js'
 import type { FaultName, Faults, LinkFault } from '../lab/proxy/link-faults.js'
 
@@ -63,8 +63,17 @@ export class ContainerLink {
 
   /** Removes all faults of the link. */
   async heal(): Promise<void> {
+    await healEach((id) => this.#daemon.heal(id), await this.#faults())
+  }
+
+  /** Whether all traffic is stopped in at least one direction, by `partition` or `hold`. */
+  get isCut(): Promise<boolean> {
+    return this.#faults().then((faults) => faults.some(stopsTraffic))
+  }
+
+  async #faults(): Promise<readonly ActiveFault[]> {
     const [one, other] = this.#between
-    await healEach((id) => this.#daemon.heal(id), findBetween(await this.#daemon.list(), [one], [other]))
+    return findBetween(await this.#daemon.list(), [one], [other])
   }
 
   async #set(fault: LinkFault, { isOneWay = false, forMs }: ContainerFaultOptions = {}): Promise<void> {

@@ -288,7 +288,7 @@ describe('a rejected call of a simulated lab', () => {
       await expect(lab.clock.advance(back)).rejects.toEqual(usage(`cannot go back: ${back} is negative`))
     expect(() => lab.link('A', 'A')).toThrow(LabError)
     for (const none of [Number.NaN, Number.POSITIVE_INFINITY, -1, '80', null])
-      expect(() => lab.link('A', 'B').setLatency(none as number)).toThrow(/^setLatency: the latency is .*, but must be/)
+      expect(() => lab.link('A', 'B').setLatency(none as number)).toThrow(/^setLatency: ms is .*, but must be/)
     expect(() => lab.link('A', 'B').partition('C')).toThrow(LabError)
   })
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { ApiClient } from '../../client/api-client.js'
 import type { ClusterAccess, ClusterKeys } from '../model/cluster.js'
-import { requireValid } from '../documents/check.js'
+import { checkArguments } from '../documents/arguments.js'
 import { mapWith } from '../documents/schema.js'
 import { type Kind, KINDS } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
@@ -29,12 +29,6 @@ export interface StoppedCluster {
   /** Starts the cluster with its existing data; see `LabCluster.start`. */
   start(): Promise<LabCluster>
 }
-
-const KEYS = mapWith({
-  rootToken: { type: 'string' },
-  unsealKeys: { type: 'array', items: { type: 'string' } },
-  threshold: { type: 'integer', minimum: 1, maximum: 255 },
-})
 
 interface LabClusterOptions extends Omit<LabNodeOptions, 'cluster' | 'server'> {
   readonly nodes: readonly LabNode[]
@@ -156,7 +150,6 @@ export class LabCluster implements ClusterAccess {
 
   /** Sets the keys of this cluster. Needed only if they were changed outside of the lab, for example by `rekey`. */
   useKeys(keys: Partial<ClusterKeys>): void {
-    requireValid('useKeys', KEYS, keys, 'keys')
     this.#options.keys.set(this.name, keys)
   }
 
@@ -170,7 +163,6 @@ export class LabCluster implements ClusterAccess {
 
   /** Returns the response of `sys/replication/<kind>/status`, which needs no token. */
   async status(kind: Kind): Promise<Record<string, unknown>> {
-    requireValid('status', { type: 'string', enum: KINDS }, kind, 'kind')
     return statusOf(this.anonymous, kind)
   }
 
@@ -243,3 +235,15 @@ export class LabCluster implements ClusterAccess {
     return waitFor(clock, what, fact, timeoutMs, closing, pauseMs)
   }
 }
+
+checkArguments(LabCluster.prototype, {
+  useKeys: {
+    keys: mapWith({
+      rootToken: { type: 'string' },
+      unsealKeys: { type: 'array', items: { type: 'string' } },
+      threshold: { type: 'integer', minimum: 1, maximum: 255 },
+    }),
+  },
+  status: { kind: { type: 'string', enum: KINDS } },
+  active: { 'except?': { type: 'object', title: 'a node' } },
+})

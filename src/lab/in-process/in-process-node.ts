@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../client/api-client.js'
 import type { Exchange } from '../../client/exchange.js'
+import { CheckedClient } from '../requests/checked-client.js'
 import { clientOf } from '../model/cluster.js'
 import type { EventDraft } from '../events/event.js'
 import { LabError } from '../model/lab-error.js'
@@ -187,9 +188,8 @@ export const createLabClient = (
   address: () => string,
   { cluster, caFile, keys, emit, exchange }: Pick<LabNodeOptions, 'cluster' | 'caFile' | 'keys' | 'emit' | 'exchange'>,
 ): ApiClient =>
-  clientOf({ apiAddress: address(), rootToken: '', caFile }).with({
+  clientOf({ apiAddress: address(), rootToken: '', caFile, exchange }, undefined, CheckedClient).with({
     address,
-    exchange,
     onAnswer: async ({ method, path, status }) => {
       if (method === 'GET' || method === 'LIST') return
       emit({ kind: 'call', cluster, details: { method, path, status } })

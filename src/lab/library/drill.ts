@@ -1,11 +1,9 @@
-import { requireValid } from '../documents/check.js'
 import { loadDrill } from '../drills/catalogue.js'
 import { requireFitting, requireRoles } from '../drills/fitting.js'
 import { parseDrill } from '../drills/parse.js'
 import type { DrillResult } from '../drills/context/result.js'
 import { runDrill, type RunDrillOptions } from '../drills/run/run-drill.js'
 import { type DrivenLab, openInProcessLab } from '../live/in-process-driver.js'
-import { LAB_OPTIONS } from './options.js'
 
 /** Runs a drill on a lab of the library, see `InProcessLab.drill`. Stops when `closing` is aborted. */
 export const playDrill = async (
@@ -14,8 +12,6 @@ export const playDrill = async (
   options: RunDrillOptions,
   closing: AbortSignal,
 ): Promise<DrillResult> => {
-  requireValid('drill', { type: ['string', 'object'], title: 'a name, a file or an object' }, drill, 'drill')
-  requireValid('drill', LAB_OPTIONS.drill, options, 'options')
   const signal = AbortSignal.any(options.signal ? [closing, options.signal] : [closing])
   const parsed = typeof drill === 'string' ? loadDrill(drill) : parseDrill(JSON.stringify(drill, undefined, 2), 'drill')
   await using live = openInProcessLab(lab)

@@ -6,7 +6,8 @@ import { LabNode, nodeNamed } from '../in-process/in-process-node.js'
 import type { OpenRoute } from '../daemon/open-routes.js'
 import { LabError } from '../model/lab-error.js'
 import { OperableLab, wireLab } from './operable-lab.js'
-import { type InProcessLabOptions, requireOptions } from './options.js'
+import { checkArguments } from '../documents/arguments.js'
+import { DRILL_ARGUMENTS, type InProcessLabOptions, LINK_ARGUMENTS, requireOptions } from './options.js'
 import type { LabResources } from './in-process-servers.js'
 import { createLabClock, type LabClock } from './lab-clock.js'
 import { LocalEvents } from '../live/local-events.js'
@@ -14,18 +15,17 @@ import type { LabEvent } from '../events/event.js'
 import type { DrillResult } from '../drills/context/result.js'
 import type { RunDrillOptions } from '../drills/run/run-drill.js'
 import type { InProcessServer } from '../runner/in-process.js'
-import { findUnreplicatedSince, loadImages, type LabImages, restoreStates, takeImages } from '../snapshot/in-process.js'
+import {
+  findUnreplicatedSince,
+  type LabSnapshot,
+  loadImages,
+  restoreStates,
+  takeImages,
+} from '../snapshot/in-process.js'
 import { nodeOf, reachOf } from '../model/routes.js'
 import { type LabLink, Links } from '../links/links.js'
 import { planOf, requireSharedMemory, type Topology, withNodes } from '../model/topology.js'
 import { NEAR_PAUSE_MS, waitFor } from '../requests/wait.js'
-
-/** The state of a lab at one time, in memory. */
-interface InProcessSnapshot {
-  readonly images: LabImages
-  readonly keys: ReadonlyMap<string, ClusterKeys>
-  readonly skewMs: number
-}
 
 /** For example, `A2`. */
 type NodeName<Names extends string> = `${Names}${number}`
@@ -45,14 +45,15 @@ const TIMEOUT_MS = 30_000
  * }
  */
 export class InProcessLab<Names extends string = string> extends OperableLab<Names, LabCluster> {
-  readonly clock: LabClock
+  readonly #clock = createLabClock()
+  readonly clock: LabClock = this.#clock
   readonly clusters: readonly LabCluster[]
   readonly #links = new Links((between, what, details) => {
     this.#events.emit({ kind: what, details: { between, ...details } })
   })
   readonly #events: LocalEvents
   readonly #servers: InProcessServer[] = []
-  #initial: InProcessSnapshot | undefined
+  #initial: LabSnapshot | undefined
   readonly #resources: LabResources
   readonly #closing: AbortController
   #closed: Promise<void> | undefined
@@ -62,7 +63,6 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const closing = new AbortController()
     super(topology, timeoutMs, closing.signal)
     this.#closing = closing
-    this.clock = createLabClock()
     this.#resources = resources
     const { clock, keys } = this
     const skewMs = () => clock.skewMs
@@ -84,7 +84,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     topology: Topology,
     options: InProcessLabOptions = {},
   ): Promise<InProcessLab<N>> {
-    requireOptions(options)
+    requireOptions(topology, options)
     const { seed, nodes } = options
     const randomFor = randomBySeed(seed)
     const whole = nodes === undefined ? topology : withNodes(topology, nodes)
@@ -111,8 +111,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    */
   link(one: Names | NodeName<Names>, other: Names | NodeName<Names>): LabLink {
     const known: string[] = this.clusters.flatMap(({ name, nodes }) => [name, ...nodes.map((node) => node.name)])
-    const unknown = [one, other].find((name) => !known.includes(name))
-    if (unknown !== undefined) this.cluster(unknown as Names)
+    for (const name of [one, other]) if (!known.includes(name)) this.cluster(name as Names)
     if (one === other) throw new LabError('usage', 'specify two different clusters')
     return this.#links.between(one, other)
   }
@@ -134,9 +133,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
 
   /**
    * Runs a drill on the current lab: a bundled drill by name, a file, or the content of such a file as an object.
-   * Resolves with the result even if an assertion of the drill fails (`verdict`), and leaves the lab as the drill left
-   * it. Rejects with LabError `usage` for a drill that is unknown, invalid, or needs missing clusters, and with
-   * `interrupted` if the lab is closed.
+   * Resolves with the result even if an assertion fails (`verdict`). Rejects with LabError `usage` for a drill that is
+   * unknown, invalid, or needs missing clusters, and with `interrupted` if the lab is closed. Does not reset the lab.
    *
    * @example
    * const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
@@ -166,7 +164,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    * Captures all clusters at one time, with their keys and the clock of the lab. Valid for this lab while it is open.
    * Rejects with LabError `conflict` if a multi-node cluster has no active node.
    */
-  async snapshot(): Promise<InProcessSnapshot> {
+  async snapshot(): Promise<LabSnapshot> {
     const keys = this.clusters.map(({ name }): [string, ClusterKeys] => [name, this.keys.keysOf(name)])
     await Promise.all(this.#multiNodeClusters.filter(({ isRunning }) => isRunning).map((cluster) => cluster.active()))
     const clusters = this.clusters.map(({ name }) => this.#servers.filter(({ cluster }) => cluster === name))
@@ -179,7 +177,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    * streaming at the time of the snapshot streams again and has the Merkle root of its primary. Rejects with LabError
    * `usage` for a value that is not a snapshot of this lab.
    */
-  async reset(to: InProcessSnapshot | undefined = this.#initial): Promise<void> {
+  async reset(to: LabSnapshot | undefined = this.#initial): Promise<void> {
     if (!to?.images) throw new LabError('usage', 'reset: the argument is not a snapshot of a lab')
     const states = new Map(to.images.flatMap(({ servers }) => [...servers]))
     const isOwn = [...states.keys()].every((server) => this.#servers.includes(server))
@@ -189,7 +187,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     // The nodes of a cluster share its data. Loading an image requires an active node.
     await Promise.all(this.#multiNodeClusters.map((cluster) => cluster.start()))
     await loadImages(to.images)
-    this.clock.advance(to.skewMs - this.clock.skewMs)
+    this.#clock.setSkew(to.skewMs)
     for (const [name, keys] of to.keys) this.keys.set(name, keys)
     const isClosed = (server: InProcessServer) => server.isSealed && states.get(server) === 'open'
     const closed = this.#servers.filter(isClosed).map(({ cluster }) => this.cluster(cluster as Names))
@@ -248,3 +246,5 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     return this.#links.findFaulty()
   }
 }
+
+checkArguments(InProcessLab.prototype, { ...LINK_ARGUMENTS, drill: DRILL_ARGUMENTS })

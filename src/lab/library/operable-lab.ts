@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from '../../base/clock.js'
+import { suggestion } from '../../base/nearest.js'
 import type { Exchange } from '../../client/exchange.js'
 import type { LabCluster } from '../in-process/in-process-cluster.js'
 import type { ClusterAccess, LabAccess } from '../model/cluster.js'
-import { requireValid } from '../documents/check.js'
+import { checkArguments } from '../documents/arguments.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { activate } from '../operations/role-changes.js'
@@ -14,7 +15,7 @@ import type { Topology } from '../model/topology.js'
 import { waitFor } from '../requests/wait.js'
 import { makeTopology, openCluster, type WireOptions } from '../wiring/wire.js'
 import { findProblems, findUnreplicated } from './findings.js'
-import { type FailoverOptions, LAB_OPTIONS } from './options.js'
+import { type FailoverOptions, OPERABLE_ARGUMENTS } from './options.js'
 import { type KeyOwner, KeyRing } from '../keys/key-ring.js'
 
 /**
@@ -78,6 +79,10 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   readonly #closing: AbortSignal | undefined
   readonly #clock: Clock
 
+  static {
+    checkArguments(OperableLab.prototype, OPERABLE_ARGUMENTS)
+  }
+
   /** `closing`: when this signal is aborted, waits reject with its reason. */
   protected constructor(topology: Topology, timeoutMs: number, closing?: AbortSignal, overrides: Overrides = {}) {
     const { clock = systemClock, exchange } = overrides
@@ -91,13 +96,16 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
   /** Returns the pairs of clusters whose link is partitioned or has a fault. */
   protected abstract findFaultyLinks(): readonly string[] | Promise<readonly string[]>
 
+  /** Returns the link between two clusters. */
+  abstract link(one: string, other: string): { readonly isCut: boolean | Promise<boolean> }
+
   /** Returns `lab.A` for a name that is known only at run time. Throws LabError `usage` for an unknown name. */
   cluster(name: Names): C {
     const found = this.clusters.find((cluster) => cluster.name === name)
     if (found) return found
-    const names = this.clusters.map((cluster) => cluster.name).join(', ')
-    if (typeof name !== 'string') throw new LabError('usage', `specify a cluster by its name: ${names}`)
-    throw new LabError('usage', `the topology ${this.topology.name} has no cluster ${name}; it has ${names}`)
+    const names = this.clusters.map((cluster) => cluster.name)
+    const close = suggestion(name, names) || `; it has ${names.join(', ')}`
+    throw new LabError('usage', `the topology ${this.topology.name} has no cluster ${name}${close}`)
   }
 
   /**
@@ -110,7 +118,6 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
    * await lab.failover('A', 'B', { acceptLoss: 'any' })
    */
   async failover(lost: Names, to: Names, options: OperationOptions & FailoverOptions = {}): Promise<void> {
-    requireValid('failover', LAB_OPTIONS.failover, options, 'options')
     const { force = false, acceptLoss = 0 } = options
     const failover = { lost, to, isForced: force, acceptLoss: parseAcceptedLoss(acceptLoss) }
     await this.#operate([lost, to], options, (book) => failOver(book, failover))
@@ -118,13 +125,11 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
 
   /** Switches the roles of a healthy primary and its DR secondary without data loss. Rejects as `failover` does. */
   async switchover(primary: Names, secondary: Names, options: OperationOptions = {}): Promise<void> {
-    requireValid('switchover', LAB_OPTIONS.operation, options, 'options')
     await this.#operate([primary, secondary], options, (book) => switchOver(book, primary, secondary))
   }
 
   /** Makes a restarted former primary a DR secondary of its successor. Rejects as `failover` does. */
   async rejoin(former: Names, primary: Names, options: OperationOptions = {}): Promise<void> {
-    requireValid('rejoin', LAB_OPTIONS.operation, options, 'options')
     await this.#operate([former, primary], options, (book) => rejoin(book, former, primary))
   }
 
@@ -136,7 +141,6 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
    * await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
    */
   async activate(primary: Names, secondary: Names, options: ActivateOptions & OperationOptions): Promise<void> {
-    requireValid('activate', LAB_OPTIONS.activate, options, 'options')
     const { kind, filter } = options
     if (filter && kind !== 'performance') throw new LabError('usage', 'only performance secondaries can have filters')
     const text = filter && { mode: filter.mode, paths: filter.paths.join(',') }
@@ -145,7 +149,6 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
 
   /** Returns a one-time DR operation token for an operation such as `secondary/promote`. */
   async operationToken(secondary: Names, options: OperationOptions = {}): Promise<string> {
-    requireValid('operationToken', LAB_OPTIONS.operation, options, 'options')
     return this.#operate([secondary], options, (book) => operationToken(book, secondary))
   }
 
@@ -155,7 +158,6 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
    */
   async converged(options: WaitOptions = {}): Promise<void> {
     const find = () => findUnreplicated(this.clusters, this.topology)
-    requireValid('converged', LAB_OPTIONS.wait, options, 'options')
     await this.#until('every secondary to be replicated', find, options)
     await this.keys.settle()
   }
@@ -166,7 +168,6 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
    * LabError `timeout`, which names the problem.
    */
   async healthy(options: WaitOptions = {}): Promise<void> {
-    requireValid('healthy', LAB_OPTIONS.wait, options, 'options')
     await this.#until('the lab to be healthy', async () => (await this.problems()).join('; ') || undefined, options)
   }
 
@@ -205,6 +206,7 @@ export abstract class OperableLab<Names extends string, C extends KeyOwner> {
       reader: 'library',
       onProgress: () => undefined,
       onCall,
+      isCut: async (one, other) => this.link(one, other).isCut,
       rootTokenOf: async ({ name }) => (await keys.findToken(name)) ?? '',
     })
     try {

@@ -6,7 +6,7 @@ import { mapWith, type Schema } from '../documents/schema.js'
 import { KINDS } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { type LabSettings, requireSettings } from '../model/settings.js'
-import { NODE_COUNTS, type NodeCount } from '../model/topology.js'
+import { NODE_COUNTS, type NodeCount, type Topology } from '../model/topology.js'
 import { SETTINGS_OBJECT } from '../topology/schema.js'
 
 interface CommonOptions {
@@ -94,30 +94,55 @@ const IN_PROCESS: SchemasOf<InProcessLabOptions> = {
   log: { type: 'object', title: 'a log' },
 }
 
-/** The options of the waits, operations and drills of a lab. */
-export const LAB_OPTIONS = {
-  wait: mapWith({ timeoutMs: TIMEOUT }),
-  operation: mapWith({ onCall: { type: 'function' } }),
-  failover: mapWith({
-    onCall: { type: 'function' },
-    force: { type: 'boolean' },
-    acceptLoss: { type: ['integer', 'string'], title: 'a number of log entries or "any"' },
-  }),
-  activate: mapWith(
-    {
-      onCall: { type: 'function' },
-      kind: { type: 'string', enum: KINDS },
-      filter: mapWith(
-        {
-          mode: { type: 'string', enum: ['allow', 'deny'] },
-          paths: { type: 'array', minItems: 1, items: TEXT },
-        },
-        ['mode', 'paths'],
-      ),
-    },
-    ['kind'],
-  ),
-  drill: mapWith({
+const CLUSTER: Schema = { type: 'string', title: 'the name of a cluster' }
+const SERVER: Schema = { type: 'string', title: 'the name of a cluster or node' }
+const WAIT = { 'options?': mapWith({ timeoutMs: TIMEOUT }) }
+const ON_CALL = { onCall: { type: 'function' } } as const
+const OPERATION = { 'options?': mapWith(ON_CALL) }
+
+/** The arguments of the methods of each lab. */
+export const OPERABLE_ARGUMENTS = {
+  cluster: { name: CLUSTER },
+  failover: {
+    lost: CLUSTER,
+    to: CLUSTER,
+    'options?': mapWith({
+      ...ON_CALL,
+      force: { type: 'boolean' },
+      acceptLoss: { type: ['integer', 'string'], title: 'a number of log entries or "any"' },
+    }),
+  },
+  switchover: { primary: CLUSTER, secondary: CLUSTER, ...OPERATION },
+  rejoin: { former: CLUSTER, primary: CLUSTER, ...OPERATION },
+  activate: {
+    primary: CLUSTER,
+    secondary: CLUSTER,
+    options: mapWith(
+      {
+        ...ON_CALL,
+        kind: { type: 'string', enum: KINDS },
+        filter: mapWith(
+          {
+            mode: { type: 'string', enum: ['allow', 'deny'] },
+            paths: { type: 'array', minItems: 1, items: TEXT },
+          },
+          ['mode', 'paths'],
+        ),
+      },
+      ['kind'],
+    ),
+  },
+  operationToken: { secondary: CLUSTER, ...OPERATION },
+  converged: WAIT,
+  healthy: WAIT,
+}
+
+/** The arguments of the methods that return links and nodes. */
+export const LINK_ARGUMENTS = { link: { one: SERVER, other: SERVER }, node: { name: SERVER } }
+
+export const DRILL_ARGUMENTS = {
+  drill: { type: ['string', 'object'], title: 'a name, a file or an object' },
+  'options?': mapWith({
     seed: TEXT,
     timeoutMs: POSITIVE,
     slo: mapWith({ rtoMs: TIMEOUT, writesLost: COUNT }),
@@ -125,7 +150,7 @@ export const LAB_OPTIONS = {
     howToRepeat: TEXT,
     watcher: { type: 'object' },
   }),
-}
+} as const
 
 /** The options that a simulated lab does not support, with the reasons. */
 const NOT_SIMULATED: Readonly<Record<string, string>> = {
@@ -134,7 +159,8 @@ const NOT_SIMULATED: Readonly<Record<string, string>> = {
 }
 
 /** Throws LabError `usage` for unknown or invalid options, which the compiler does not catch in JavaScript. */
-export const requireOptions = (options: InProcessLabOptions): void => {
+export const requireOptions = (topology: Topology, options: InProcessLabOptions): void => {
+  requireValid('start', { type: 'object', title: 'a topology, such as loadTopology("dr")' }, topology, 'topology')
   requireValid('startLab', mapWith(IN_PROCESS), options, 'options')
   if (options.simulated) throw new LabError('usage', 'use startLab to start a simulated lab')
   requireSettings(options.settings ?? {})

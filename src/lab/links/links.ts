@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '../../base/clock.js'
 import { type Network, systemNetwork } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
+import { refuse } from '../documents/arguments.js'
 import { requireValid } from '../documents/check.js'
 import { mapWith, type Schema } from '../documents/schema.js'
 import { isBetween } from '../daemon/active-fault.js'
@@ -50,6 +51,10 @@ export class LabLink {
   readonly #proxies: readonly Link[]
   readonly #emit: (what: LinkChange, details: object) => void
 
+  static {
+    refuse(LabLink.prototype, 'a link', { setLatency: "use setFault('latency', { ms })" })
+  }
+
   constructor(proxies: readonly Link[], emit: (what: LinkChange, details: object) => void = () => undefined) {
     this.#proxies = proxies
     this.#emit = emit
@@ -58,6 +63,11 @@ export class LabLink {
   /** Whether the link has no fault and passes all traffic. */
   get isClear(): boolean {
     return this.#proxies.every((proxy) => proxy.isClear)
+  }
+
+  /** Whether all traffic is stopped in at least one direction, by `partition` or `hold`. */
+  get isCut(): boolean {
+    return this.#proxies.every((proxy) => proxy.isCut)
   }
 
   /** Drops all traffic, including the close of connections, like a cut cable. */

@@ -237,8 +237,8 @@ export type ClientAccess = Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caF
 }
 
 /** Returns a client of a cluster. The caller must close the client. `isObserver`: servers do not count its requests. */
-export const clientOf = (cluster: ClientAccess, timeoutMs = CALL_MS): ApiClient =>
-  new ApiClient({
+export const clientOf = (cluster: ClientAccess, timeoutMs = CALL_MS, Client = ApiClient): ApiClient =>
+  new Client({
     address: cluster.apiAddress,
     ...(cluster.caFile === undefined ? {} : { caPem: readNamedText(cluster.caFile) }),
     token: cluster.rootToken === '' ? undefined : cluster.rootToken,

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { messageOf } from '../../base/printable.js'
 import { whileWaiting } from '../../base/progress.js'
 import { requireValid } from '../documents/check.js'
-import type { Schema } from '../documents/schema.js'
+import { mapWith, type Schema } from '../documents/schema.js'
 import { LabError } from '../model/lab-error.js'
 import { findNotListening } from './request-errors.js'
 
@@ -18,6 +18,10 @@ export interface WaitOptions {
 }
 
 const TIMEOUT: Schema = { type: 'number', title: 'a number of milliseconds' }
+const ARGUMENTS = mapWith(
+  { clock: { type: 'object' }, what: { type: 'string' }, fact: { type: 'function' }, timeoutMs: TIMEOUT },
+  ['clock', 'what', 'fact', 'timeoutMs'],
+)
 
 /** First pause between two evaluations of a condition, in milliseconds. The pause doubles up to the maximum. */
 const PAUSE_MS = 5
@@ -53,7 +57,7 @@ export const waitFor = (
   pauseMs?: number,
 ): Promise<void> =>
   whileWaiting(what, async (wait) => {
-    requireValid('waitFor', TIMEOUT, timeoutMs, 'timeoutMs')
+    requireValid('waitFor', ARGUMENTS, { clock, what, fact, timeoutMs }, 'the call')
     const deadline = clock.monotonic() + timeoutMs
     for (let nextMs = PAUSE_MS; ; nextMs = Math.min(nextMs * 2, PAUSE_MS_MAX)) {
       signal?.throwIfAborted()

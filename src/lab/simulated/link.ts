@@ -1,22 +1,8 @@
 import type { Network } from '../../server/simulated/network.js'
-import { requireValid } from '../documents/check.js'
+import { checkArguments, refuse } from '../documents/arguments.js'
 import type { Schema } from '../documents/schema.js'
 import { LabError } from '../model/lab-error.js'
 import type { LabLink } from '../links/links.js'
-
-/**
- * Defines properties that throw LabError `usage` with a reason when they are read. The types lack these features of
- * other labs, but JavaScript callers may use them. `whose`: the object in the message. `reasons`: by the name of the
- * property.
- */
-export const refuse = (on: object, whose: string, reasons: Readonly<Record<string, string>>): void => {
-  for (const [name, why] of Object.entries(reasons))
-    Object.defineProperty(on, name, {
-      get: () => {
-        throw new LabError('usage', `${whose} does not support "${name}": ${why}`)
-      },
-    })
-}
 
 type Sides = readonly [SideOfLink, SideOfLink]
 
@@ -26,6 +12,7 @@ export interface SideOfLink {
   readonly servers: readonly string[]
 }
 
+const SENDER: Schema = { type: 'string', title: 'the name of a cluster or node' }
 const LATENCY: Schema = { type: 'number', minimum: 0, maximum: Number.MAX_VALUE, title: 'a number of milliseconds' }
 
 const FAULTS = 'use partition, heal and setLatency'
@@ -60,6 +47,11 @@ export class SimulatedLink {
 
   static {
     refuse(SimulatedLink.prototype, 'a link of a simulated lab', UNSUPPORTED)
+    checkArguments(SimulatedLink.prototype, {
+      partition: { 'sender?': SENDER },
+      heal: { 'sender?': SENDER },
+      setLatency: { ms: LATENCY, 'sender?': SENDER },
+    })
   }
 
   /** `ownMs`: permanent latency, in milliseconds. */
@@ -82,8 +74,13 @@ export class SimulatedLink {
 
   /** Delays delivery by this number of milliseconds, in addition to the latency of the topology. 0 ends the delay. */
   setLatency(ms: number, sender?: string): void {
-    requireValid('setLatency', LATENCY, ms, 'the latency')
     for (const [from, to] of this.#ways(sender)) this.#network.slow(from, to, this.#ownMs + ms)
+  }
+
+  /** Whether all traffic is stopped in at least one direction, by `partition`. */
+  get isCut(): boolean {
+    const isCutFrom = ({ name }: SideOfLink) => this.#ways(name).every(([from, to]) => this.#network.isCut(from, to))
+    return this.#sides.some(isCutFrom)
   }
 
   /** Whether all data is delivered without delay. */

@@ -4,12 +4,13 @@ import type { InProcessLab } from '../library/in-process-lab.js'
 import { LabNode, type LabServer, nodeNamed } from '../in-process/in-process-node.js'
 import { LabError } from '../model/lab-error.js'
 import { OperableLab, wireLab } from '../library/operable-lab.js'
-import { requireSimulatedOptions, type SimulatedLabOptions } from '../library/options.js'
+import { LINK_ARGUMENTS, requireSimulatedOptions, type SimulatedLabOptions } from '../library/options.js'
 import type { LabSettings } from '../model/settings.js'
 import { distanceOf } from '../model/routes.js'
 import { serversOf, type Topology, withNodes } from '../model/topology.js'
 import { leaseMsOf, settingsOf } from '../runner/server-plan.js'
-import { refuse, type SideOfLink, SimulatedLink } from './link.js'
+import { checkArguments, refuse } from '../documents/arguments.js'
+import { type SideOfLink, SimulatedLink } from './link.js'
 import { requireSimulable, simulatedServersOf } from './servers.js'
 import { VirtualTime } from './virtual-time.js'
 import type { Exchange } from '../../client/exchange.js'
@@ -42,6 +43,7 @@ export class VirtualLab<Names extends string = string> extends OperableLab<Names
 
   static {
     refuse(VirtualLab.prototype, 'a simulated lab', UNSUPPORTED)
+    checkArguments(VirtualLab.prototype, LINK_ARGUMENTS)
   }
 
   private constructor(

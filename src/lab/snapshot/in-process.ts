@@ -1,4 +1,5 @@
 import type { LabCluster } from '../in-process/in-process-cluster.js'
+import type { ClusterKeys } from '../model/cluster.js'
 import type { Kind } from '../model/kinds.js'
 import { LabError } from '../model/lab-error.js'
 import { findLagBetween } from '../requests/replication.js'
@@ -9,12 +10,19 @@ import type { InProcessServer, ServerImage } from '../runner/in-process.js'
  * The images of all clusters of an in-process lab at one time, in memory. `image` is from the server that has all data
  * of its cluster: the single server or the active node.
  */
-export type LabImages = readonly {
+type LabImages = readonly {
   readonly image: ServerImage
   readonly servers: ReadonlyMap<InProcessServer, ServerState>
 }[]
 
 type ServerState = 'open' | 'sealed' | 'stopped'
+
+/** The state of a lab at one time, in memory. */
+export interface LabSnapshot {
+  readonly images: LabImages
+  readonly keys: ReadonlyMap<string, ClusterKeys>
+  readonly skewMs: number
+}
 
 /** Takes the images of all clusters. All clusters stop writing before the first image is read. */
 export const takeImages = async (clusters: readonly (readonly InProcessServer[])[]): Promise<LabImages> => {

@@ -16,7 +16,8 @@ export const requireTopologyOf = (given: string | Topology): Topology => {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw wrong(`a topology must be a name, a file or an object, not ${given === null ? 'null' : typeof given}`)
   const { name, clusters, links, plans = {} } = given
-  requireValid(`the topology ${name}`, topologyObjectSchema(Array.isArray(clusters) ? clusters : []), given, 'it')
+  const whose = typeof name === 'string' ? `the topology ${name}` : 'the topology'
+  requireValid(whose, topologyObjectSchema(Array.isArray(clusters) ? clusters : []), given, 'it')
   for (const plan of Object.values(plans)) requireSettings(plan?.settings ?? {})
   const twice = clusters.find((cluster, index) => clusters.indexOf(cluster) < index)
   if (twice !== undefined) throw wrong(`the topology ${name} has two clusters "${twice}"`)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { nearest } from '../../base/nearest.js'
+import { requireValid } from '../documents/check.js'
 import { isDocumentFile, readDocumentFile } from '../documents/yaml-document.js'
 import { LabError } from '../model/lab-error.js'
 import type { Topology } from '../model/topology.js'
@@ -52,8 +53,10 @@ export const readTopologyFile = (file: string): Topology => parseTopology(readDo
  * const { name, about, clusters, links } = loadTopology('pr-dr')
  * await using lab = await startLabOf({ name: `${name}-far`, about, clusters, links: links.map((link) => ({ ...link, latencyMs: 40 })) })
  */
-export const loadTopology = (nameOrFile: string): Topology =>
-  isDocumentFile(nameOrFile) ? readTopologyFile(nameOrFile) : requireTopology(nameOrFile)
+export const loadTopology = (nameOrFile: string): Topology => {
+  requireValid('loadTopology', { type: 'string' }, nameOrFile, 'nameOrFile')
+  return isDocumentFile(nameOrFile) ? readTopologyFile(nameOrFile) : requireTopology(nameOrFile)
+}
 
 /** Returns the name of a topology that the user specifies by its name or by the path of its file. */
 export const topologyName = (nameOrFile: string): string =>

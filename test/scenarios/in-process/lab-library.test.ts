@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
+  ApiClient,
   InProcessLab,
   type Lab,
   LabError,
@@ -10,6 +11,7 @@ import {
   loadTopology,
   startLab,
   systemClock,
+  type Topology,
   waitFor,
 } from '../../../src/index.js'
 
@@ -186,7 +188,7 @@ describe('operations', () => {
     expect(await codeAndText(() => dynamic.failover('A', 'Z'))).toMatch(/^usage: .*no cluster Z; it has A, B/)
     expect(await codeAndText(() => lab.failover('A', 'A'))).toBe('usage: specify two different clusters')
     const untyped = lab as unknown as { failover(lost: string): Promise<void> }
-    expect(await codeAndText(() => untyped.failover('A'))).toMatch(/^usage: specify a cluster by its name: A, B/)
+    expect(await codeAndText(() => untyped.failover('A'))).toBe('usage: failover: the call requires "to"')
   })
 
   it('an error reports a pending operation token ceremony, and how to cancel it', async () => {
@@ -486,6 +488,7 @@ describe('what is not known', () => {
     const refusals: readonly (readonly [unknown, RegExp])[] = [
       [null, /^usage: a topology must be a name, a file or an object, not null$/],
       [undefined, /^usage: a topology must be .* not undefined$/],
+      [{ foo: 1 }, /^usage: the topology: it requires "name"$/],
       [{ ...STRANGERS, cluster: ['A'] }, /^usage: .*"cluster"; did you mean "clusters"\?/],
       [{ ...STRANGERS, clusters: [] }, /^usage: the topology strangers: clusters must have at least 1 entry$/],
       [{ ...STRANGERS, clusters: ['A', 'A'] }, /^usage: the topology strangers has two clusters "A"$/],
@@ -504,6 +507,13 @@ describe('what is not known', () => {
       ],
     ]
     for (const [given, text] of refusals) expect(await codeAndText(startGiven(given))).toMatch(text)
+    const unloaded = 'dr' as unknown as Topology
+    expect(await codeAndText(() => InProcessLab.start(unloaded))).toBe(
+      'usage: start: topology is a string, but must be a topology, such as loadTopology("dr")',
+    )
+    expect(await codeAndText(async () => loadTopology(undefined as unknown as string))).toBe(
+      'usage: loadTopology: nameOrFile is missing, but must be a string',
+    )
     const noOptions = null as unknown as undefined
     expect(await codeAndText(() => startLab('single', noOptions))).toMatch(
       /^usage: startLab: options is null \(empty\), but must be a map$/,
@@ -513,45 +523,88 @@ describe('what is not known', () => {
   it('waits and operations of a lab reject unknown options', async () => {
     await using lab = await startLab('single')
     const wrong = { timeout: 5 } as object
-    expect(await codeAndText(() => lab.healthy(wrong))).toMatch(/^usage: .*"timeout"; did you mean "timeoutMs"\?/)
-    expect(await codeAndText(() => lab.converged(wrong))).toMatch(/^usage: .*"timeout"/)
+    expect(await codeAndText(() => lab.healthy(wrong))).toMatch(
+      /^usage: .*"options.timeout"; did you mean "timeoutMs"\?/,
+    )
+    expect(await codeAndText(() => lab.converged(wrong))).toMatch(/^usage: .*"options.timeout"/)
     const untyped = lab as unknown as Readonly<Record<string, (...given: readonly unknown[]) => Promise<unknown>>>
     const refusals: readonly (readonly [string, readonly unknown[], string])[] = [
-      ['operationToken', ['A', { onCal: () => undefined }], 'unknown key "onCal"; did you mean "onCall"?'],
-      ['operationToken', ['A', { onCall: 'print' }], 'onCall is a string, but must be a function'],
+      ['operationToken', ['A', { onCal: () => undefined }], 'unknown key "options.onCal"; did you mean "onCall"?'],
+      ['operationToken', ['A', { onCall: 'print' }], 'options.onCall is a string, but must be a function'],
       ['converged', [null], 'options is null (empty), but must be a map'],
-      ['healthy', [{ timeoutMs: '500' }], 'timeoutMs is a string, but must be a number of milliseconds'],
-      ['failover', ['A', 'B', { force: 1 }], 'force is an integer, but must be true or false'],
+      ['healthy', [{ timeoutMs: '500' }], 'options.timeoutMs is a string, but must be a number of milliseconds'],
+      ['failover', ['A'], 'the call requires "to"'],
+      ['failover', ['A', 1], 'to is an integer, but must be the name of a cluster'],
+      ['failover', ['A', 'B', { force: 1 }], 'options.force is an integer, but must be true or false'],
       ['switchover', ['A', 'B', null], 'options is null (empty), but must be a map'],
-      ['activate', ['A', 'B'], 'options is missing, but must be a map'],
-      ['activate', ['A', 'B', { kind: 'dr', filter: { mode: 'allow', path: [] } }], 'filter requires "paths"'],
+      ['activate', ['A', 'B'], 'the call requires "options"'],
+      ['activate', ['A', 'B', { kind: 'dr', filter: { mode: 'allow', path: [] } }], 'options.filter requires "paths"'],
       ['drill', [null], 'drill is null (empty), but must be a name, a file or an object'],
-      ['drill', ['dr-failover', { slo: { rto: 1 } }], 'unknown key "slo.rto"; did you mean "rtoMs"?'],
+      ['drill', ['dr-failover', { slo: { rto: 1 } }], 'unknown key "options.slo.rto"; did you mean "rtoMs"?'],
       ['reset', [{}], 'the argument is not a snapshot of a lab'],
     ]
     for (const [name, given, text] of refusals)
       expect(await codeAndText(async () => untyped[name]?.apply(lab, [...given]))).toBe(`usage: ${name}: ${text}`)
     const useKeys = lab.A.useKeys as (keys: unknown) => void
-    expect(() => useKeys.call(lab.A, { unsealKey: [] })).toThrow('unknown key "unsealKey"; did you mean "unsealKeys"?')
+    expect(() => useKeys.call(lab.A, { unsealKey: [] })).toThrow(
+      'unknown key "keys.unsealKey"; did you mean "unsealKeys"?',
+    )
     const wait = async () => waitFor(systemClock, 'it', async () => undefined, '500' as unknown as number)
+    const waitForNothing = waitFor as (...given: readonly unknown[]) => Promise<unknown>
+    expect(await codeAndText(() => waitForNothing(systemClock, 'it'))).toBe('usage: waitFor: the call requires "fact"')
     expect(await codeAndText(wait)).toBe('usage: waitFor: timeoutMs is a string, but must be a number of milliseconds')
+  })
+
+  it('the client of a lab rejects requests without a path, and unknown options', async () => {
+    await using lab = await startLab('single')
+    const read = lab.A.client.read as (...given: readonly unknown[]) => Promise<unknown>
+    expect(await codeAndText(() => read.call(lab.A.client))).toBe('usage: a request: it requires "path"')
+    expect(await codeAndText(() => read.call(lab.A.anonymous, 'sys/health', 'list'))).toBe(
+      'usage: a request: call.query is a string, but must be a map',
+    )
+    const misspelt = { headrs: {} } as object
+    expect(await codeAndText(() => lab.A.client.send('GET', 'sys/health', misspelt))).toBe(
+      'usage: a request: unknown key "call.headrs"; did you mean "headers"?',
+    )
+    expect(await codeAndText(async () => new ApiClient({} as { address: string }))).toBe(
+      'usage: ApiClient: options requires "address"',
+    )
+  })
+
+  it('an operation of a lab over a cut link fails at once, and names the call that heals the link', async () => {
+    await using lab = await startLab('dr')
+    const crashed = await lab.A.crash()
+    await lab.failover('A', 'B', { force: true })
+    await crashed.start()
+    lab.link('A', 'B').partition('up')
+    const text = `A cannot follow B: the link between A and B is cut; to heal it: lab.link('A', 'B').heal()`
+    expect(await codeAndText(() => lab.rejoin('A', 'B'))).toBe(`remote: ${text}`)
+    lab.link('A', 'B').heal()
+    await lab.rejoin('A', 'B')
+    await lab.healthy()
   })
 
   it('links, clocks and snapshots of a lab reject unknown values', async () => {
     await using lab = await startLab('dr')
-    const link = lab.link as (one: string, other: string) => unknown
+    const link = lab.link as (...given: readonly string[]) => unknown
     expect(() => link.call(lab, 'A', 'Q')).toThrow('the topology dr has no cluster Q; it has A, B')
     expect(() => lab.link('A', 'A')).toThrow('specify two different clusters')
     expect(() => lab.link('A', 'B').partition('sideways' as 'up')).toThrow(
       'the direction of a link must be up, down or both, not "sideways"',
     )
+    expect(() => link.call(lab, 'A')).toThrow('link: the call requires "other"')
+    expect(() => link.call(lab, 'a', 'B')).toThrow('the topology dr has no cluster a; did you mean "A"?')
+    expect(() => Reflect.get(lab.link('A', 'B'), 'setLatency')).toThrow(
+      `a link does not support "setLatency": use setFault('latency', { ms })`,
+    )
+    expect(() => lab.clock.advance(-5)).toThrow('the time of a lab cannot go back: -5 is negative')
     for (const wrong of ['soon', Number.NaN]) expect(() => lab.clock.advance(wrong)).toThrow('is neither a duration')
     for (const bare of ['31', '-31'])
       expect(() => lab.clock.advance(bare)).toThrow(`"${bare}" has no unit: use ${bare}ms or ${bare}s`)
     expect(lab.clock.skewMs).toBe(0)
     const wrongKind = { kind: 'perf' } as unknown as { kind: 'dr' }
     expect(await codeAndText(() => lab.activate('A', 'B', wrongKind))).toBe(
-      'usage: activate: kind is "perf", but must be "dr" or "performance"; did you mean "performance"?',
+      'usage: activate: options.kind is "perf", but must be "dr" or "performance"; did you mean "performance"?',
     )
     await using other = await startLab('single')
     const foreign = await other.snapshot()
