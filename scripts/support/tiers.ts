@@ -118,7 +118,7 @@ export const TIERS: readonly Tier[] = [
       `),
       full: files(`
         action completion lab-attach lab-drills lab-events lab-faults lab-in-process lab-lifecycle lab-logs lab-operations
-        lab-starts lab-status lab-topologies lab-web lab-web-actions manners monitoring own-cli own-endpoints package pages
+        lab-starts lab-status lab-topologies lab-web lab-web-actions manners monitoring own-cli own-endpoints package pages pki
         runbook server-page server-raft server-seal server-start server-storage server-tls transit-seal vault-cli-processes
         wait
       `),
@@ -146,7 +146,7 @@ export const TIERS: readonly Tier[] = [
         ),
         ...files('switchover'),
         ...inProcess('bit-flips drills filtered-moves forwarding identity join-again lab-endpoints lab-library'),
-        ...inProcess('lab-nodes-reset lab-reset live-lab nothing-left orders restored-credentials transit'),
+        ...inProcess('lab-nodes-reset lab-reset live-lab nothing-left orders pki restored-credentials transit'),
       ],
     },
   },

@@ -14,7 +14,8 @@ interface KeyedCertificate {
   readonly privateKey: Buffer
 }
 
-const loadX509 = async () => {
+/** Loads the certificate library. Code that only reads and writes PEM or DER never waits for it. */
+export const loadX509 = async () => {
   await import('reflect-metadata')
   return import('@peculiar/x509')
 }

@@ -15,7 +15,7 @@ import { KeyedLock } from '../base/keyed-lock.js'
 export type PairKind =
   | { readonly type: 'ed25519' }
   | { readonly type: 'ec'; readonly curve: 'P-256' | 'P-384' | 'P-521' }
-  | { readonly type: 'rsa'; readonly bits: 2048 | 3072 | 4096 }
+  | { readonly type: 'rsa'; readonly bits: 2048 | 3072 | 4096 | 8192 }
 
 export type MakePrivateKey = (kind: PairKind) => Promise<Buffer>
 

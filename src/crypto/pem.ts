@@ -19,6 +19,10 @@ export const certificatePem = (der: Buffer): string => pemOf('CERTIFICATE', der)
 
 export const privateKeyPem = (pkcs8: Buffer): string => pemOf('PRIVATE KEY', pkcs8)
 
+export const requestPem = (der: Buffer): string => pemOf('CERTIFICATE REQUEST', der)
+
+export const crlPem = (der: Buffer): string => pemOf('X509 CRL', der)
+
 /** Returns the DER of a PEM text that contains one certificate or key. */
 export const derOf = (pem: string): Buffer => Buffer.from(pem.replaceAll(/-----.+-----|\s/g, ''), 'base64')
 

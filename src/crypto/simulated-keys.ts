@@ -7,7 +7,6 @@ import {
   generateKeyPairSync,
   type JsonWebKey,
   type KeyObject,
-  sign,
   timingSafeEqual,
   type webcrypto,
 } from 'node:crypto'
@@ -15,6 +14,7 @@ import * as x509 from '@peculiar/x509'
 import type { Random } from '../base/random.js'
 import type { CertificateKeys } from './certificates.js'
 import { type JwtKeys, peekClaims } from './jwt.js'
+import { type ObjectKey, objectKey, objectSubtle } from './object-keys.js'
 import { ed25519KeyBytes, type MakePrivateKey, type PairKind, privateKeyOf } from './key-pairs.js'
 
 /**
@@ -29,22 +29,7 @@ const SIGNING = { name: 'Ed25519' }
  */
 const CLIENT = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' }
 
-interface SimulatedKey {
-  readonly type: 'private' | 'public'
-  readonly algorithm: { readonly name: string }
-  readonly key: KeyObject
-  readonly [Symbol.toStringTag]: 'CryptoKey'
-}
-
-const keyOf = (key: KeyObject): SimulatedKey => ({
-  type: key.type === 'private' ? 'private' : 'public',
-  algorithm: key.asymmetricKeyType === 'ed25519' ? SIGNING : CLIENT,
-  key,
-  [Symbol.toStringTag]: 'CryptoKey',
-})
-
-const exported = ({ key, type }: SimulatedKey): Buffer =>
-  type === 'private' ? key.export({ format: 'der', type: 'pkcs8' }) : key.export({ format: 'der', type: 'spki' })
+const keyOf = (key: KeyObject): ObjectKey => objectKey(key, key.asymmetricKeyType === 'ed25519' ? SIGNING : CLIENT)
 
 /** Returns the key functions for the certificate library: the part of Web Crypto that the library uses. */
 export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
@@ -56,9 +41,8 @@ export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
     },
     importKey: async (_format: string, bytes: Buffer) =>
       keyOf(createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' })),
-    exportKey: async (_format: string, key: SimulatedKey) => Uint8Array.from(exported(key)).buffer,
-    sign: async (_algorithm: unknown, { key }: SimulatedKey, data: ArrayBuffer) =>
-      Uint8Array.from(sign(null, Buffer.from(data), key)).buffer,
+    exportKey: objectSubtle.exportKey,
+    sign: objectSubtle.sign,
   }
   const crypto = { subtle, getRandomValues: (into: Uint8Array) => Uint8Array.from(random.bytes(into.length)) }
   // The library is imported statically, because a later import would wait for the disk.

@@ -79,12 +79,14 @@ export interface PathRules {
 export const NO_RULES: PathRules = {}
 
 /**
- * Rules for the paths of one backend. A row is a full path, or a folder with everything below it (`raw/*`). An exact
- * row takes precedence; otherwise the closest folder applies. Every request looks up its rules here.
+ * Rules for the paths of one backend. A row is a full path, a path with variable segments (`issuer/+/json`), or a
+ * folder with everything below it (`raw/*`). An exact row takes precedence, then a row with variable segments, then the
+ * closest folder. Every request looks up its rules here.
  */
 export class PathRuleTable {
   readonly rows: Readonly<Record<string, PathRules>>
   readonly #exact = new Map<string, PathRules>()
+  readonly #variable: { readonly matcher: RegExp; readonly rules: PathRules }[] = []
   /** Folder rules by prefix, including the trailing slash. */
   readonly #folders = new Map<string, PathRules>()
   readonly #longestFolder: number
@@ -92,7 +94,8 @@ export class PathRuleTable {
   constructor(rows: Readonly<Record<string, PathRules>>) {
     this.rows = rows
     for (const [pattern, rules] of Object.entries(rows)) {
-      if (pattern.endsWith('/*')) this.#folders.set(pattern.slice(0, -1), rules)
+      if (pattern.includes('/+/')) this.#variable.push({ matcher: matcherOf(pattern), rules })
+      else if (pattern.endsWith('/*')) this.#folders.set(pattern.slice(0, -1), rules)
       else this.#exact.set(pattern, rules)
     }
     this.#longestFolder = Math.max(0, ...[...this.#folders.keys()].map((folder) => folder.length))
@@ -101,6 +104,7 @@ export class PathRuleTable {
   find(path: string): PathRules {
     const exact = this.#exact.get(path)
     if (exact) return exact
+    for (const { matcher, rules } of this.#variable) if (matcher.test(path)) return rules
     // Starts at the longest folder, so that a path with thousands of segments does not cause thousands of lookups.
     let slash = path.lastIndexOf('/', this.#longestFolder - 1)
     for (; slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
@@ -110,6 +114,9 @@ export class PathRuleTable {
     return NO_RULES
   }
 }
+
+/** Each `+` stands for one segment. All other segments are literal words. */
+const matcherOf = (pattern: string): RegExp => new RegExp(`^${pattern.replaceAll('/+/', '/[^/]+/')}$`)
 
 /** Returns the rules of a backend's path. Returns `NO_RULES` if the backend has no rules. */
 export const rulesOf = (table: PathRuleTable | undefined, path: string): PathRules => table?.find(path) ?? NO_RULES

@@ -36,6 +36,7 @@ describe('the compatibility tables', () => {
     await server.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
     await server.client.write('sys/mounts/transit', { type: 'transit' })
     await server.client.write('sys/mounts/database', { type: 'database' })
+    await server.client.write('sys/mounts/pki', { type: 'pki' })
     await server.client.write('sys/mounts/secret', { type: 'kv', options: { version: '2' } })
   })
 

@@ -92,7 +92,7 @@ export const builtInVersion = (reportedVersion: string): string =>
   `v${reportedVersion.split('+')[0]}${BUILT_IN_VERSION}`
 
 /** Types that Vault reports as supported plugins. Types that are parts of the API itself have no such status. */
-export const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'transit', 'approle', 'userpass'])
+export const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'transit', 'pki', 'approle', 'userpass'])
 
 /** Returns a mount as sys/mounts, sys/auth and sys/internal/ui/mounts show it. */
 export const renderMount = (entry: MountEntry, reportedVersion: string): Record<string, unknown> => ({

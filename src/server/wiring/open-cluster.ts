@@ -12,6 +12,7 @@ import { findPath } from '../../logical/dispatch.js'
 import type { Request, Response } from '../../logical/request.js'
 import { createDatabaseType } from '../../secrets/database/backend.js'
 import { kvType } from '../../secrets/kv/backend.js'
+import { createPkiType } from '../../secrets/pki/backend.js'
 import { createTransitType } from '../../secrets/transit/backend.js'
 import type { ServerConfig } from '../config/config.js'
 import { closeCoreServices, type CoreServices, createCoreServices, openCoreServices } from './core-services.js'
@@ -187,7 +188,8 @@ const createBackendTypes = (
   const approle = createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle })
   const userpass = createUserpassType({ passwords, lockout: userLockout.userpass })
   const transit = createTransitType(overrides?.makePrivateKey)
-  const types = [kvType, { ...kvType, name: 'generic' }, transit, createDatabaseType(database), approle, userpass]
+  const pki = createPkiType(overrides?.makePrivateKey)
+  const types = [kvType, { ...kvType, name: 'generic' }, transit, pki, createDatabaseType(database), approle, userpass]
   return new Map(types.map((type) => [type.name, type]))
 }
 

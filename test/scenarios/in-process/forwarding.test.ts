@@ -135,6 +135,7 @@ const createWrites = (ids: Map<string, string>): readonly (readonly [string, Wri
     ['transit restore/:name update', write('POST', 'transit/restore/l', () => ({ backup: ids.get('backup') }))],
     ['transit keys/:name delete', write('DELETE', 'transit/keys/k')],
     ['transit restore update', write('POST', 'transit/restore', () => ({ backup: ids.get('backup') }))],
+    ...pkiWrites(ids),
     ['userpass users/:username update', write('POST', 'auth/userpass/users/u', { password: 'p' })],
     ['userpass users/:username/password update', write('POST', 'auth/userpass/users/u/password', { password: 'q' })],
     ['userpass users/:username/policies update', write('POST', 'auth/userpass/users/u/policies', { policies: 'a' })],
@@ -216,6 +217,55 @@ const createWrites = (ids: Map<string, string>): readonly (readonly [string, Wri
   ]
 }
 
+/** Returns the requests of a mount of pki. A secondary forwards all changes of issuers, keys, roles and settings. */
+const pkiWrites = (ids: Map<string, string>): [string, Write][] => {
+  const ca = { common_name: 'ca.test', key_type: 'ec' }
+  const bundle = () => ({ pem_bundle: ids.get('certificate') })
+  return [
+    ['', write('POST', 'sys/mounts/pki', { type: 'pki' })],
+    ['pki root/generate/:type update', write('POST', 'pki/root/generate/exported', ca)],
+    ['pki config/ca update', write('POST', 'pki/config/ca', bundle)],
+    ['pki issuers/import/bundle update', write('POST', 'pki/issuers/import/bundle', bundle)],
+    ['pki issuers/import/cert update', write('POST', 'pki/issuers/import/cert', bundle)],
+    [
+      'pki intermediate/set-signed update',
+      write('POST', 'pki/intermediate/set-signed', () => ({ certificate: ids.get('certificate') })),
+    ],
+    ['pki keys/import update', write('POST', 'pki/keys/import', () => ({ pem_bundle: ids.get('private_key') }))],
+    ['pki issuers/generate/root/:type update', write('POST', 'pki/issuers/generate/root/internal', ca)],
+    ['pki root/rotate/:type update', write('POST', 'pki/root/rotate/internal', ca)],
+    ['pki root/replace update', write('POST', 'pki/root/replace')],
+    ['pki intermediate/generate/:type update', write('POST', 'pki/intermediate/generate/internal', ca)],
+    ['pki issuers/generate/intermediate/:type update', write('POST', 'pki/issuers/generate/intermediate/internal', ca)],
+    ['pki intermediate/cross-sign update', write('POST', 'pki/intermediate/cross-sign', ca)],
+    ['pki issuer/:issuer_ref update', write('POST', 'pki/issuer/next', { issuer_name: 'one' })],
+    ['pki issuer/:issuer_ref patch', write('PATCH', 'pki/issuer/one', { leaf_not_after_behavior: 'permit' })],
+    ['pki config/issuers update', write('POST', 'pki/config/issuers', { default: 'one' })],
+    ['pki issuer/:issuer_ref/revoke update', write('POST', 'pki/issuer/one/revoke')],
+    ['pki issuer/:issuer_ref delete', write('DELETE', 'pki/issuer/one')],
+    ['pki keys/generate/:type update', write('POST', 'pki/keys/generate/internal', { key_type: 'ec', key_name: 'k' })],
+    ['pki config/keys update', write('POST', 'pki/config/keys', { default: 'k' })],
+    ['pki key/:key_ref update', write('POST', 'pki/key/k', { key_name: 'l' })],
+    ['pki key/:key_ref delete', write('DELETE', 'pki/key/l')],
+    ['pki roles/:name update', write('POST', 'pki/roles/r', { allow_any_name: true })],
+    ['pki roles/:name patch', write('PATCH', 'pki/roles/r', { max_ttl: '1h' })],
+    ['pki roles/:name delete', write('DELETE', 'pki/roles/r')],
+    ['pki config/crl update', write('POST', 'pki/config/crl', { expiry: '24h' })],
+    ['pki config/urls update', write('POST', 'pki/config/urls', { ocsp_servers: 'http://ocsp.test' })],
+    ['pki root delete', write('DELETE', 'pki/root')],
+  ]
+}
+
+/** The primary has these authorities and keys already, so it stores nothing. */
+const REPEATED_IMPORTS: ReadonlySet<string> = new Set([
+  'pki/config/ca',
+  'pki/issuers/import/bundle',
+  'pki/issuers/import/cert',
+  'pki/intermediate/set-signed',
+  'pki/intermediate/cross-sign',
+  'pki/keys/import',
+])
+
 /** Deletions have their fields in the query. */
 const inPlace = (method: string, fields: object | undefined) =>
   fields && (method === 'DELETE' ? { query: fields as Record<string, string> } : { body: fields })
@@ -252,9 +302,21 @@ it('every row of the forwarding table is a write that works on a secondary', asy
     }
     expect(status, `${row}: ${method} ${path}: ${JSON.stringify(json?.errors)}`).toBeLessThan(300)
     const data = (json?.data ?? {}) as Record<string, unknown>
-    for (const name of ['secret_id', 'secret_id_accessor', 'id', 'backup', 'migration_id'])
+    for (const name of [
+      'secret_id',
+      'secret_id_accessor',
+      'id',
+      'backup',
+      'migration_id',
+      'certificate',
+      'private_key',
+    ])
       if (data[name]) ids.set(name, String(data[name]))
-    const isSilent = method === 'GET' || path.endsWith('tidy/secret-id') || path.endsWith('/bound-cidr-list')
+    const isSilent =
+      method === 'GET' ||
+      REPEATED_IMPORTS.has(path) ||
+      path.endsWith('tidy/secret-id') ||
+      path.endsWith('/bound-cidr-list')
     if (!isSilent) {
       expect(Number((await A.status('performance')).last_performance_wal), `${row} was made by A`).toBeGreaterThan(
         before,

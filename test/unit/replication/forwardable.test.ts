@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createApproleType } from '../../../src/auth/approle/backend.js'
 import { FORWARDED, isForwardable } from '../../../src/replication/forwarding/forwardable.js'
 import { kvType } from '../../../src/secrets/kv/backend.js'
+import { createPkiType } from '../../../src/secrets/pki/backend.js'
 import { createTransitType } from '../../../src/secrets/transit/backend.js'
 import { BackendHarness } from '../../support/backend-harness.js'
 import { makeIdentity } from '../../support/identity-mount.js'
@@ -26,6 +27,18 @@ const ANSWERED_HERE: ReadonlySet<string> = new Set([
   'transit random/:source/:urlbytes update',
   'transit hash update',
   'transit hash/:urlalgorithm update',
+  // Each cluster has its own certificates and revocation lists.
+  ...['issue/:role', 'sign/:role', 'sign-verbatim', 'sign-verbatim/:role'].flatMap((pattern) => [
+    `pki ${pattern} update`,
+    `pki issuer/:issuer_ref/${pattern} update`,
+  ]),
+  'pki root/sign-intermediate update',
+  'pki issuer/:issuer_ref/sign-intermediate update',
+  'pki revoke update',
+  'pki revoke-with-key update',
+  'pki config/cluster update',
+  'pki tidy update',
+  'pki tidy-cancel update',
   ...['sign', 'verify', 'hmac'].flatMap((verb) => [
     `transit ${verb}/:name update`,
     `transit ${verb}/:name/:urlalgorithm update`,
@@ -40,6 +53,7 @@ const BACKENDS = [
   new BackendHarness(kvType.factory, { options: { version: '2' } }),
   new BackendHarness(createTransitType().factory),
   makeDatabase().harness,
+  new BackendHarness(createPkiType().factory),
 ].map(({ backend }) => backend)
 
 test('every write of every mount is listed as forwarded or as answered by the secondary', () => {
@@ -55,7 +69,7 @@ test('every write of every mount is listed as forwarded or as answered by the se
 })
 
 test('every row of the forwarding table exists in a mount', () => {
-  for (const name of ['approle', 'userpass', 'kv', 'transit', 'database', 'identity']) {
+  for (const name of ['approle', 'userpass', 'kv', 'transit', 'pki', 'database', 'identity']) {
     const patterns = BACKENDS.filter(({ type }) => type === name).flatMap(({ paths }) =>
       paths.map((row) => row.pattern),
     )

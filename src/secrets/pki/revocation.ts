@@ -1,0 +1,138 @@
+/**
+ * Revocation of certificates, and the revocation lists of this cluster. Each performance cluster revokes only
+ * certificates that it knows, and has its own lists.
+ */
+import { parseDurationMs } from '../../base/duration.js'
+import { KeyedLock } from '../../base/keyed-lock.js'
+import { sha256Hex } from '../../crypto/digest.js'
+import { createCrl } from '../../crypto/x509-signing.js'
+import { isIssuedBy } from '../../crypto/x509-parsing.js'
+import { putJson, readJson } from '../../logical/storage.js'
+import { type Authorities, DEFAULT_REFERENCE } from './authorities.js'
+import type { CertificateStore, IssuedCertificate, RevokedCertificate } from './certificate-store.js'
+import { crlConfigOf } from './crl-config.js'
+import { requireSigningKey } from './issuance.js'
+import { certificateOf, type IssuerRecord } from './records.js'
+
+interface StoredCrl {
+  readonly number: number
+  /** DER in base64. */
+  readonly der: string
+  readonly nextUpdateMs: number
+  /** Hash of the settings with which the list was built. */
+  readonly basis: string
+}
+
+const FOLDER = 'crls/'
+
+export class Revocation {
+  readonly #authorities: Authorities
+  readonly #store: CertificateStore
+  readonly #lock = new KeyedLock()
+
+  constructor(authorities: Authorities, store: CertificateStore) {
+    this.#authorities = authorities
+    this.#store = store
+  }
+
+  /**
+   * Stores that a certificate is revoked, and rebuilds the list of its issuer unless lists are rebuilt periodically.
+   * Returns the time of the revocation, which is the earlier one for a certificate that was revoked before.
+   */
+  async record(serial: string, certificate: IssuedCertificate, nowMs: number): Promise<number> {
+    const before = this.#store.find('revoked', serial)
+    if (before) return before.revokedMs
+    const issuers = await this.#authorities.issuers()
+    const issuer = await issuerOf(certificate, issuers)
+    const authority = issuer?.authority ?? ''
+    await this.#store.put('revoked', serial, { ...certificate, revokedMs: nowMs, authority })
+    if (!crlConfigOf(this.#authorities.context).auto_rebuild) await this.rebuild(authority)
+    return nowMs
+  }
+
+  /** Rebuilds the list of an authority, or all lists without one. */
+  async rebuild(authority?: string): Promise<void> {
+    const issuers = await this.#authorities.issuers()
+    const isKnown = issuers.some((issuer) => issuer.authority === authority)
+    const { default: defaultId } = this.#authorities.issuerConfig()
+    for (const issuer of issuers) {
+      const isAffected = isKnown ? issuer.authority === authority : authority === undefined || issuer.id === defaultId
+      if (isAffected && this.#canSign(issuer)) await this.#build(issuer)
+    }
+  }
+
+  #canSign(issuer: IssuerRecord): boolean {
+    return issuer.keyId !== '' && issuer.usage.includes('crl-signing')
+  }
+
+  /**
+   * Returns the DER of an issuer's revocation list. Builds the list if there is none, if the settings have changed, or
+   * if it must be rebuilt periodically. Returns undefined if the issuer cannot sign a list and there is none.
+   */
+  async listOf(issuer: IssuerRecord): Promise<Buffer | undefined> {
+    const { context } = this.#authorities
+    const stored = this.#stored(issuer)
+    const config = crlConfigOf(context)
+    const graceMs = parseDurationMs(config.auto_rebuild_grace_period) ?? 0
+    const isDue = config.auto_rebuild && stored && context.clock.now() >= stored.nextUpdateMs - graceMs
+    const isCurrent = stored && stored.basis === this.#basis() && !isDue
+    const list = isCurrent || !this.#canSign(issuer) ? stored : await this.#build(issuer)
+    return list && Buffer.from(list.der, 'base64')
+  }
+
+  #stored({ authority }: IssuerRecord): StoredCrl | undefined {
+    return readJson<StoredCrl>(this.#authorities.context.localStorage, FOLDER + authority)
+  }
+
+  /** Returns the hash of the settings that change the content of a list. */
+  #basis(): string {
+    const { disable, expiry } = crlConfigOf(this.#authorities.context)
+    return sha256Hex(JSON.stringify([disable, expiry]))
+  }
+
+  #build(issuer: IssuerRecord): Promise<StoredCrl> {
+    const { context } = this.#authorities
+    return this.#lock.run(issuer.authority, async () => {
+      const config = crlConfigOf(context)
+      const thisUpdateMs = context.clock.now()
+      const nextUpdateMs = thisUpdateMs + (parseDurationMs(config.expiry) ?? 0)
+      const number = (this.#stored(issuer)?.number ?? 0) + 1
+      const key = requireSigningKey(this.#authorities, issuer, 'crl-signing')
+      const entries = config.disable ? [] : await this.#entriesOf(issuer, thisUpdateMs)
+      const list = { issuer: certificateOf(issuer), number, thisUpdateMs, nextUpdateMs, entries }
+      const der = await createCrl(list, { key, hashBits: 0, usesPss: false })
+      const stored: StoredCrl = { number, der: der.toString('base64'), nextUpdateMs, basis: this.#basis() }
+      await context.localStorage.write((tx) => putJson(tx, FOLDER + issuer.authority, stored))
+      return stored
+    })
+  }
+
+  /**
+   * Returns the revoked certificates of an issuer that have not expired. The default issuer also lists those whose
+   * issuer is not in the mount.
+   */
+  async #entriesOf(issuer: IssuerRecord, nowMs: number) {
+    const authorities = new Set((await this.#authorities.issuers()).map(({ authority }) => authority))
+    const isDefault = (await this.#authorities.findIssuer(DEFAULT_REFERENCE))?.authority === issuer.authority
+    const isListed = ({ authority, notAfterMs }: RevokedCertificate) =>
+      notAfterMs > nowMs && (authority === issuer.authority || (isDefault && !authorities.has(authority)))
+    const entries: { serial: string; revokedMs: number }[] = []
+    for await (const page of this.#store.pages('revoked')) {
+      for (const [serial, revoked] of page) {
+        if (isListed(revoked)) entries.push({ serial: serial.replaceAll('-', ''), revokedMs: revoked.revokedMs })
+      }
+    }
+    return entries
+  }
+}
+
+/** Finds the issuer that has signed a certificate. A self-signed certificate has none, so it is on no list. */
+const issuerOf = async (
+  certificate: IssuedCertificate,
+  issuers: readonly IssuerRecord[],
+): Promise<IssuerRecord | undefined> => {
+  const der = Buffer.from(certificate.certificate, 'base64')
+  return issuers.find(
+    (issuer) => issuer.certificate !== certificate.certificate && isIssuedBy(der, certificateOf(issuer)),
+  )
+}

@@ -1,0 +1,187 @@
+/** Roles: what certificates a client may request. A role is stored with the names of the API. */
+import { type Call, definePath, listed, type PathSpec, shown } from '../../logical/backend.js'
+import { decidedByPrimary } from '../../logical/decided-by-primary.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, commaList, duration, type FieldTable, int, string, type Values } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import { putRecord, readRecord } from '../../logical/storage.js'
+import { type Authorities, DEFAULT_REFERENCE } from './authorities.js'
+import { isKeyType, parseKeyBits } from './key-types.js'
+import { parseOids } from './usages.js'
+import { parseNotAfter, parseSignatureBits } from './validity.js'
+
+const SETTINGS = {
+  issuer_ref: string('Issuer: `default`, an ID or a name.', DEFAULT_REFERENCE),
+  ttl: duration('TTL of certificates without a requested TTL. Default: the default lease TTL of the mount.'),
+  max_ttl: duration('Maximum TTL. Default: the maximum lease TTL of the mount.'),
+  allow_localhost: bool('Allows `localhost` and `localdomain`.', true),
+  allowed_domains: commaList('Domains to which `allow_bare_domains` and the other options apply.'),
+  allowed_domains_template: bool('Not supported: templates in `allowed_domains`.'),
+  allow_bare_domains: bool('Allows the domains themselves.'),
+  allow_subdomains: bool('Allows subdomains of the domains, including wildcards.'),
+  allow_glob_domains: bool('Allows names that match a domain with `*`.'),
+  allow_wildcard_certificates: bool('Allows wildcards in names.', true),
+  allow_any_name: bool('Allows every name.'),
+  enforce_hostnames: bool('Requires host names that are valid.', true),
+  allow_ip_sans: bool('Allows IP addresses as alternative names.', true),
+  allowed_uri_sans: commaList('Allowed URIs as alternative names, with `*` for any text.'),
+  allowed_uri_sans_template: bool('Not supported: templates in `allowed_uri_sans`.'),
+  allowed_other_sans: commaList('Not supported: other alternative names.'),
+  allowed_serial_numbers: commaList('Allowed serial numbers of subjects, with `*` for any text.'),
+  allowed_user_ids: commaList('Allowed user IDs of subjects, with `*` for any text.'),
+  server_flag: bool('Certificates are for server authentication.', true),
+  client_flag: bool('Certificates are for client authentication.', true),
+  code_signing_flag: bool('Certificates are for code signing.'),
+  email_protection_flag: bool('Certificates are for email protection.'),
+  key_type: string('Type of keys: rsa, ec, ed25519, or any for signing requests only.', 'rsa'),
+  key_bits: int('Number of bits of keys; 0 means the default of the type.'),
+  signature_bits: int('Bits of the hash in signatures of RSA issuers: 256, 384 or 512; 0 means 256.'),
+  use_pss: bool('RSA issuers sign with PSS.'),
+  key_usage: commaList('Key usages. Default: DigitalSignature, KeyAgreement, KeyEncipherment.'),
+  ext_key_usage: commaList('Extended key usages.'),
+  ext_key_usage_oids: commaList('Object identifiers of extended key usages.'),
+  use_csr_common_name: bool('The common name comes from the signing request.', true),
+  use_csr_sans: bool('The alternative names come from the signing request.', true),
+  ou: commaList('Organizational units of subjects.'),
+  organization: commaList('Organizations of subjects.'),
+  country: commaList('Countries of subjects.'),
+  locality: commaList('Localities of subjects.'),
+  province: commaList('Provinces of subjects.'),
+  street_address: commaList('Street addresses of subjects.'),
+  postal_code: commaList('Postal codes of subjects.'),
+  generate_lease: bool('Not supported: leases of certificates.'),
+  no_store: bool('Certificates are not stored.'),
+  no_store_metadata: bool('Metadata of certificates is not stored. This server stores none.'),
+  require_cn: bool('Requires a common name.', true),
+  policy_identifiers: commaList('Object identifiers of certificate policies.'),
+  basic_constraints_valid_for_non_ca: bool('Certificates have basic constraints.'),
+  not_before_duration: duration('The validity begins this long before the request.', 30),
+  not_after: string('End of the validity, such as 2031-01-01T00:00:00Z.'),
+  cn_validations: commaList('Validations of the common name: email and hostname, or disabled.'),
+} as const satisfies FieldTable
+
+const FIELDS = { name: string('Name of the role.'), ...SETTINGS } as const
+
+export type Role = Values<typeof SETTINGS>
+
+const DEFAULT_LISTS = {
+  key_usage: ['DigitalSignature', 'KeyAgreement', 'KeyEncipherment'],
+  cn_validations: ['email', 'hostname'],
+} as const
+
+const FOLDER = 'role/'
+const NAME = /^\w(?:[\w.-]*\w)?$/
+
+const settingsOf = (values: Values<typeof FIELDS>): Role =>
+  Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, values[name as keyof Role]])) as Role
+
+/** The role of `sign-verbatim` without a role, and the base of CA certificates. */
+export const OPEN_ROLE: Role = {
+  ...(Object.fromEntries(Object.entries(SETTINGS).map(([name, field]) => [name, field.defaultValue])) as Role),
+  ...DEFAULT_LISTS,
+  allow_any_name: true,
+  enforce_hostnames: false,
+  allowed_uri_sans: ['*'],
+  allowed_serial_numbers: ['*'],
+  allowed_user_ids: ['*'],
+  cn_validations: ['disabled'],
+  key_type: 'any',
+  server_flag: false,
+  client_flag: false,
+}
+
+export class Roles {
+  readonly #authorities: Authorities
+
+  constructor(authorities: Authorities) {
+    this.#authorities = authorities
+  }
+
+  find(name: string): Role | undefined {
+    return readRecord<Role>(this.#authorities.context.storage, FOLDER + name)
+  }
+
+  /** Throws LogicalError 400 if the role does not exist. */
+  require(name: string): Role {
+    const role = this.find(name)
+    if (!role) throw invalid(`unknown role: ${name}`)
+    return role
+  }
+
+  paths(): PathSpec[] {
+    const storage = decidedByPrimary(this.#authorities.context)
+    const put = async (name: string, role: Role): Promise<Response> => {
+      if (!NAME.test(name)) throw invalid(`invalid role name ${JSON.stringify(name)}`)
+      checkRole(role)
+      await storage.write((tx) => putRecord(tx, FOLDER + name, { ...role }))
+      return { data: { ...role }, warnings: await this.#warningsOf(role) }
+    }
+    return [
+      definePath('roles/?', {}, 'List the roles.', { list: () => listed(storage.list(FOLDER)) }),
+      definePath('roles/:name', FIELDS, 'Create, read, change or delete a role.', {
+        update: ({ values, supplied }) =>
+          put(
+            values.name,
+            withLists(settingsOf(values), (name) => !supplied(name) && DEFAULT_LISTS[name]),
+          ),
+        patch: async (call) => {
+          const present = this.find(call.values.name)
+          return present ? put(call.values.name, { ...present, ...sentOf(call) }) : { status: 404 }
+        },
+        read: ({ values }) => shown(this.find(values.name), (role) => ({ ...role })),
+        delete: ({ values }) => storage.write((tx) => void tx.delete(FOLDER + values.name)),
+      }),
+    ]
+  }
+
+  async #warningsOf({ issuer_ref: reference }: Role): Promise<string[]> {
+    if (await this.#authorities.findIssuer(reference)) return []
+    return reference === DEFAULT_REFERENCE
+      ? [
+          'Issuing Certificate was set to default, but no default issuing certificate (configurable at /config/issuers) is currently set',
+        ]
+      : [`Issuing Certificate ${JSON.stringify(reference)} does not exist in this mount`]
+  }
+}
+
+const withLists = (role: Role, listFor: (name: keyof typeof DEFAULT_LISTS) => readonly string[] | false): Role => ({
+  ...role,
+  key_usage: listFor('key_usage') || role.key_usage,
+  cn_validations: listFor('cn_validations') || role.cn_validations,
+})
+
+const sentOf = ({ values, supplied }: Call<typeof FIELDS>): Partial<Role> =>
+  Object.fromEntries(Object.entries(settingsOf(values)).filter(([name]) => supplied(name as keyof Role)))
+
+const unsupported = (field: string) => invalid(`${field} is not supported by this server: remove it from the role`)
+
+/** The settings that this server cannot apply, with their accepted values. */
+const UNSUPPORTED: readonly (readonly [keyof Role, (role: Role) => boolean])[] = [
+  ['allowed_domains_template', (role) => role.allowed_domains_template],
+  ['allowed_uri_sans_template', (role) => role.allowed_uri_sans_template],
+  ['allowed_other_sans', (role) => role.allowed_other_sans.length > 0],
+  ['generate_lease', (role) => role.generate_lease && !role.no_store],
+]
+
+const CN_VALIDATIONS: ReadonlySet<string> = new Set(['email', 'hostname', 'disabled'])
+
+/** Throws LogicalError 400 for settings that are invalid or not supported. */
+const checkRole = (role: Role): void => {
+  const broken = UNSUPPORTED.find(([, isUsed]) => isUsed(role))
+  if (broken) throw unsupported(broken[0])
+  if (role.max_ttl > 0 && role.ttl > role.max_ttl) throw invalid('"ttl" value must be less than "max_ttl" value')
+  if (role.key_type !== 'any') {
+    if (!isKeyType(role.key_type)) throw invalid(`unknown key type: ${role.key_type}`)
+    parseKeyBits(role.key_type, role.key_bits)
+  }
+  parseSignatureBits(role.signature_bits)
+  parseOids('ext_key_usage_oids', role.ext_key_usage_oids)
+  parseOids('policy_identifiers', role.policy_identifiers)
+  if (role.not_after !== '') parseNotAfter(role.not_after)
+  const { cn_validations: validations } = role
+  const unknown = validations.find((name) => !CN_VALIDATIONS.has(name))
+  if (unknown !== undefined) throw invalid(`unknown cn_validations type: ${unknown}`)
+  if (validations.includes('disabled') && validations.length > 1) {
+    throw invalid('cannot specify "disabled" along with other values in cn_validations')
+  }
+}

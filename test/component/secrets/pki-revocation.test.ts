@@ -1,0 +1,177 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { dataOf, refusal } from '../../support/backend-harness.js'
+import { certificateIn, PkiMount } from '../../support/pki-mount.js'
+import { until } from '../../support/until.js'
+
+let pki: PkiMount
+beforeEach(() => {
+  pki = new PkiMount()
+})
+
+const HOUR_MS = 3_600_000
+
+const issue = async (
+  name = 'a.example.com',
+  ttl = '24h',
+): Promise<Record<string, unknown> & { readonly serial: string }> => {
+  const issued = await pki.data('issue/web', { common_name: name, ttl })
+  return { ...issued, serial: String(issued.serial_number) }
+}
+
+describe('revocation', () => {
+  it('a revoked certificate is on the list of its issuer, which the root has signed', async () => {
+    const root = await pki.root()
+    await pki.role('web')
+    const [one, two] = [await issue(), await issue()]
+    const before = await pki.shown('cert/crl')
+    expect(await pki.revokedIn(before.certificate, root.certificate)).toEqual([])
+    const revoked = await pki.data('revoke', { serial_number: one.serial })
+    expect(revoked).toEqual({
+      revocation_time: pki.clock.now() / 1000,
+      revocation_time_rfc3339: new Date(pki.clock.now()).toISOString(),
+      state: 'revoked',
+    })
+    expect(await pki.revokedIn((await pki.shown('cert/crl')).certificate, root.certificate)).toEqual([one.serial])
+    await pki.data('revoke', { certificate: String(two.certificate) })
+    const { crl } = await pki.shown('issuer/default/crl')
+    expect((await pki.revokedIn(crl, root.certificate)).toSorted()).toEqual([one.serial, two.serial].toSorted())
+    expect(dataOf(await pki.list('certs/revoked'))).toEqual({ keys: [one.serial, two.serial].toSorted() })
+    expect(await pki.shown(`cert/${one.serial}`)).toMatchObject({
+      revocation_time: revoked.revocation_time,
+      issuer_id: root.issuer_id,
+    })
+    pki.clock.advance(HOUR_MS)
+    expect(await pki.data('revoke', { serial_number: one.serial.replaceAll(':', '-').toUpperCase() })).toEqual(revoked)
+  })
+
+  it('the owner of a private key can revoke its certificate', async () => {
+    await pki.root()
+    await pki.role('web')
+    const [one, two] = [await issue(), await issue()]
+    const body = { serial_number: one.serial, private_key: String(two.private_key) }
+    expect((await refusal(pki.write('revoke-with-key', body)))[1]).toMatch(/does not belong/)
+    const own = { ...body, private_key: String(one.private_key) }
+    expect(await pki.data('revoke-with-key', own)).toMatchObject({ state: 'revoked' })
+  })
+
+  it('unknown certificates, issuers and expired certificates are not revoked', async () => {
+    const root = await pki.root()
+    await pki.role('web')
+    const refused = async (body = {}) => (await refusal(pki.write('revoke', body)))[1]
+    expect(await refused()).toMatch(/must be provided/)
+    expect(await refused({ serial_number: '00:01', certificate: 'x' })).toMatch(/not both/)
+    expect(await refused({ serial_number: '00:01' })).toBe('certificate with serial 00:01 not found.')
+    expect(await refused({ serial_number: String(root.serial_number) })).toMatch(/^adding issuer/)
+    const stranger = new PkiMount()
+    expect(await refused({ certificate: String((await stranger.root()).certificate) })).toMatch(/^unable to verify/)
+    const short = await issue('a.example.com', '1h')
+    pki.clock.advance(2 * HOUR_MS)
+    const late = await pki.write('revoke', { serial_number: short.serial })
+    expect(late?.warnings).toEqual([`certificate with serial ${short.serial} already expired; refusing to add to CRL`])
+  })
+
+  it('a list with auto_rebuild changes only before it expires or when it is rotated', async () => {
+    const root = await pki.root()
+    await pki.role('web', { max_ttl: '2000h' })
+    await pki.data('config/crl', { auto_rebuild: true, auto_rebuild_grace_period: '12h' })
+    const shown = async () => pki.revokedIn((await pki.shown('cert/crl')).certificate, root.certificate)
+    expect(await shown()).toEqual([])
+    const one = await issue('a.example.com', '500h')
+    await pki.data('revoke', { serial_number: one.serial })
+    expect(await shown()).toEqual([])
+    pki.clock.advance(60 * HOUR_MS)
+    expect(await shown()).toEqual([one.serial])
+    const two = await issue('a.example.com', '500h')
+    await pki.data('revoke', { serial_number: two.serial })
+    expect(await pki.shown('crl/rotate')).toEqual({ success: true })
+    expect((await shown()).toSorted()).toEqual([one.serial, two.serial].toSorted())
+  })
+
+  it('a disabled list is empty and signed, and settings that are not supported are rejected', async () => {
+    const root = await pki.root()
+    await pki.role('web')
+    const one = await issue()
+    await pki.data('revoke', { serial_number: one.serial })
+    expect(await pki.data('config/crl', { disable: true })).toMatchObject({ disable: true, expiry: '72h' })
+    const shown = async () => pki.revokedIn((await pki.shown('cert/crl')).certificate, root.certificate)
+    expect(await shown()).toEqual([])
+    await pki.data('config/crl', { disable: false })
+    expect(await shown()).toEqual([one.serial])
+    for (const name of ['enable_delta', 'unified_crl', 'cross_cluster_revocation', 'unified_crl_on_existing_paths']) {
+      expect((await refusal(pki.write('config/crl', { [name]: true })))[1]).toContain(`${name} is not supported`)
+    }
+    expect((await refusal(pki.write('config/crl', { expiry: 'x' })))[1]).toMatch(/expiry could not be decoded/)
+    expect((await refusal(pki.write('config/crl', { auto_rebuild: true, expiry: '1h' })))[1]).toMatch(
+      /strictly shorter/,
+    )
+  })
+
+  it('a revoked intermediate issues nothing, and is on the list of its parent', async () => {
+    const root = await pki.root()
+    const { csr } = await pki.data('intermediate/generate/internal', { common_name: 'sub', key_type: 'ec' })
+    const signed = await pki.data('root/sign-intermediate', { csr: String(csr), common_name: 'sub' })
+    const { imported_issuers: ids } = await pki.data('intermediate/set-signed', {
+      certificate: String(signed.certificate),
+    })
+    const id = String((ids as string[])[0])
+    expect(await pki.data(`issuer/${id}/revoke`)).toMatchObject({ revoked: true })
+    const { crl } = await pki.shown(`issuer/${String(root.issuer_id)}/crl`)
+    expect(await pki.revokedIn(crl, root.certificate)).toEqual([signed.serial_number])
+    await pki.role('web', { issuer_ref: id })
+    expect((await refusal(pki.write('issue/web', { common_name: 'a.example.com' })))[1]).toMatch(/is revoked/)
+  })
+})
+
+describe('fetching', () => {
+  it('certificates and lists have the content types of their formats, and nothing is 204', async () => {
+    const raw = async (path: string) => {
+      const response = await pki.read(path)
+      return [response?.status ?? 200, response?.raw?.contentType, String(response?.raw?.body).slice(0, 24)]
+    }
+    expect(await raw('ca/pem')).toEqual([204, 'application/pem-certificate-chain', ''])
+    expect(await raw('crl')).toEqual([204, 'application/pkix-cert', ''])
+    const root = await pki.root()
+    const PEM = '-----BEGIN CERTIFICATE---'.slice(0, 24)
+    expect(await raw('ca/pem')).toEqual([200, 'application/pem-certificate-chain', PEM])
+    expect(await raw('ca_chain')).toEqual([200, 'application/pem-certificate-chain', PEM])
+    expect(await raw('issuer/default/pem')).toEqual([200, 'application/pem-certificate-chain', PEM])
+    expect(await raw('crl/pem')).toEqual([200, 'application/x-pem-file', '-----BEGIN X509 CRL-----'])
+    expect((await pki.read('ca'))?.raw).toEqual({
+      contentType: 'application/pkix-cert',
+      body: certificateIn(root).raw,
+    })
+    expect((await pki.read('crl'))?.raw?.contentType).toBe('application/pkix-crl')
+    expect((await pki.read('issuer/default/crl/der'))?.raw?.contentType).toBe('application/pkix-crl')
+    expect((await pki.read(`cert/${String(root.serial_number)}/raw`))?.raw?.body).toEqual(certificateIn(root).raw)
+    expect(await pki.shown('cert/ca')).toMatchObject({ certificate: root.certificate })
+    expect(await pki.shown('issuer/default/json')).toMatchObject({ issuer_id: root.issuer_id })
+    expect(await pki.read('cert/00-11')).toBeUndefined()
+  })
+})
+
+describe('tidy', () => {
+  it('expired certificates are removed after the safety buffer', async () => {
+    await pki.root()
+    await pki.role('web')
+    const [short, revoked, long] = [
+      await issue('a.example.com', '1h'),
+      await issue('a.example.com', '1h'),
+      await issue('a.example.com', '700h'),
+    ]
+    await pki.data('revoke', { serial_number: revoked.serial })
+    expect((await pki.write('tidy'))?.warnings).toEqual([expect.stringMatching(/^No targets to tidy/)])
+    pki.clock.advance(3 * HOUR_MS)
+    const started = await pki.write('tidy', { tidy_cert_store: true, tidy_revoked_certs: true, safety_buffer: '1h' })
+    expect(started?.status).toBe(202)
+    await until(async () => (await pki.shown('tidy-status')).state === 'Finished')
+    expect(await pki.shown('tidy-status')).toMatchObject({
+      cert_store_deleted_count: 2,
+      revoked_cert_deleted_count: 1,
+      safety_buffer: 3600,
+    })
+    const { keys } = dataOf(await pki.list('certs')) as { keys: string[] }
+    expect([keys.includes(short.serial), keys.includes(long.serial)]).toEqual([false, true])
+    expect(await pki.list('certs/revoked')).toBeUndefined()
+    expect((await refusal(pki.write('tidy-cancel')))[1]).toMatch(/cannot be cancelled/)
+  })
+})
