@@ -94,7 +94,7 @@ export class PathRuleTable {
   constructor(rows: Readonly<Record<string, PathRules>>) {
     this.rows = rows
     for (const [pattern, rules] of Object.entries(rows)) {
-      if (pattern.includes('/+/')) this.#variable.push({ matcher: matcherOf(pattern), rules })
+      if (pattern.includes('/+')) this.#variable.push({ matcher: matcherOf(pattern), rules })
       else if (pattern.endsWith('/*')) this.#folders.set(pattern.slice(0, -1), rules)
       else this.#exact.set(pattern, rules)
     }
@@ -116,7 +116,7 @@ export class PathRuleTable {
 }
 
 /** Each `+` stands for one segment. All other segments are literal words. */
-const matcherOf = (pattern: string): RegExp => new RegExp(`^${pattern.replaceAll('/+/', '/[^/]+/')}$`)
+const matcherOf = (pattern: string): RegExp => new RegExp(`^${pattern.replaceAll('/+', '/[^/]+')}$`)
 
 /** Returns the rules of a backend's path. Returns `NO_RULES` if the backend has no rules. */
 export const rulesOf = (table: PathRuleTable | undefined, path: string): PathRules => table?.find(path) ?? NO_RULES

@@ -50,6 +50,7 @@ const createPki = (context: BackendContext, makePrivateKey: MakePrivateKey): Bac
       ...crlConfigPaths(context),
       ...tidy.paths(),
     ],
+    revokeLease: (secret) => revocation.revokeLease(secret),
     stop: () => tidy.settled(),
   }
 }

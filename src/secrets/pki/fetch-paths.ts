@@ -15,12 +15,17 @@ const ISSUER = { issuer_ref: string('Issuer: `default`, an ID or a name.') } as 
 
 const OPEN: PathRules = { access: 'open' }
 
-/** The paths that require no token, and those that require `sudo`. */
+/** The paths that require no token, those that can create a lease, and those that require `sudo`. */
 export const PATH_RULES: Readonly<Record<string, PathRules>> = {
   ...Object.fromEntries(
     ['ca', 'ca/pem', 'ca_chain', 'crl', 'crl/pem', 'cert/*', 'issuers', 'issuers/']
       .concat(['json', 'der', 'pem', 'crl', 'crl/der', 'crl/pem'].map((end) => `issuer/+/${end}`))
       .map((path) => [path, OPEN]),
+  ),
+  ...Object.fromEntries(
+    ['issue/+', 'sign/+', 'sign-verbatim/+']
+      .flatMap((path) => [path, `issuer/+/${path}`])
+      .map((path) => [path, { createsLease: true }]),
   ),
   root: { access: 'sudo' },
 }

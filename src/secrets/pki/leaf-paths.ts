@@ -1,7 +1,7 @@
 /** The paths that issue certificates for roles: issue, sign and sign-verbatim. */
 import type { KeyObject } from 'node:crypto'
 import { type MakePrivateKey, privateKeyOf } from '../../crypto/key-pairs.js'
-import type { AltName, CertificateContent, SubjectFields } from '../../crypto/x509-content.js'
+import type { CertificateContent, SubjectFields } from '../../crypto/x509-content.js'
 import { parseSigningRequest } from '../../crypto/x509-parsing.js'
 import { type Call, definePaths, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
@@ -9,7 +9,7 @@ import { bool, commaList, int, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { Issuance } from './issuance.js'
 import { describeKey, pairOf } from './key-types.js'
-import { altNameOf, checkNames, parseAltNames, type RequestedNames } from './name-rules.js'
+import { checkNames, parseAltNames, type RequestedNames, withCommonName } from './name-rules.js'
 import {
   CHAIN_FIELDS,
   checkFormats,
@@ -86,9 +86,12 @@ export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions)
       isStored: !role.no_store,
     })
     const chain = await authorities.chainOf(issuer)
+    const ttlSeconds = Math.max(1, Math.floor((issued.notAfterMs - clock.now()) / 1000))
     return {
       data: issuedData(issued, { ...values, chain, privateKey, showsChain: true }),
       warnings: validity.warnings,
+      ...(role.generate_lease &&
+        !role.no_store && { lease: { ttlSeconds, isRenewable: false, internal: { serial: issued.serial } } }),
     }
   }
 
@@ -156,6 +159,7 @@ const verbatimRole = (role: Role): Role => ({
   max_ttl: role.max_ttl,
   issuer_ref: role.issuer_ref,
   no_store: role.no_store,
+  generate_lease: role.generate_lease,
   not_before_duration: role.not_before_duration,
 })
 
@@ -208,12 +212,6 @@ const namesOf = (role: Role, values: IssueCall['values'], request?: Request): Re
     userIds: values.user_ids.filter((id) => id !== ''),
     altNames: values.exclude_cn_from_sans ? given : withCommonName(given, commonName),
   }
-}
-
-/** Returns the alternative names with the common name, if that is a host name or an email address. */
-export const withCommonName = (names: readonly AltName[], commonName: string): readonly AltName[] => {
-  const own = altNameOf(commonName)
-  return !own || names.some(({ type, value }) => type === own.type && value === own.value) ? names : [own, ...names]
 }
 
 const contentOf = (role: Role, names: RequestedNames): CertificateContent => ({

@@ -153,3 +153,9 @@ export const altNameOf = (commonName: string): AltName | undefined => {
   const host = hostOf(commonName)
   return host && isHostName(host) ? { type: 'dns', value: commonName } : undefined
 }
+
+/** Returns the alternative names with the common name, if that is a host name or an email address. */
+export const withCommonName = (names: readonly AltName[], commonName: string): readonly AltName[] => {
+  const own = altNameOf(commonName)
+  return !own || names.some(({ type, value }) => type === own.type && value === own.value) ? names : [own, ...names]
+}

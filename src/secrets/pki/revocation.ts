@@ -7,6 +7,7 @@ import { KeyedLock } from '../../base/keyed-lock.js'
 import { sha256Hex } from '../../crypto/digest.js'
 import { createCrl } from '../../crypto/x509-signing.js'
 import { isIssuedBy } from '../../crypto/x509-parsing.js'
+import type { LeasedSecret } from '../../logical/request.js'
 import { putJson, readJson } from '../../logical/storage.js'
 import { type Authorities, DEFAULT_REFERENCE } from './authorities.js'
 import type { CertificateStore, IssuedCertificate, RevokedCertificate } from './certificate-store.js'
@@ -48,6 +49,15 @@ export class Revocation {
     await this.#store.put('revoked', serial, { ...certificate, revokedMs: nowMs, authority })
     if (!crlConfigOf(this.#authorities.context).auto_rebuild) await this.rebuild(authority)
     return nowMs
+  }
+
+  /** Revokes a certificate at the end of its lease. Does nothing if the certificate has expired or is not stored. */
+  async revokeLease({ internal: { serial } }: LeasedSecret): Promise<void> {
+    const certificate = typeof serial === 'string' ? this.#store.find('issued', serial) : undefined
+    const nowMs = this.#authorities.context.clock.now()
+    if (typeof serial === 'string' && certificate && certificate.notAfterMs > nowMs) {
+      await this.record(serial, certificate, nowMs)
+    }
   }
 
   /** Rebuilds the list of an authority, or all lists without one. */

@@ -49,7 +49,7 @@ const SETTINGS = {
   province: commaList('Provinces of subjects.'),
   street_address: commaList('Street addresses of subjects.'),
   postal_code: commaList('Postal codes of subjects.'),
-  generate_lease: bool('Not supported: leases of certificates.'),
+  generate_lease: bool('Certificates have leases, whose end revokes them.'),
   no_store: bool('Certificates are not stored.'),
   no_store_metadata: bool('Metadata of certificates is not stored. This server stores none.'),
   require_cn: bool('Requires a common name.', true),
@@ -134,15 +134,19 @@ export class Roles {
     ]
   }
 
-  async #warningsOf({ issuer_ref: reference }: Role): Promise<string[]> {
-    if (await this.#authorities.findIssuer(reference)) return []
-    return reference === DEFAULT_REFERENCE
-      ? [
-          'Issuing Certificate was set to default, but no default issuing certificate (configurable at /config/issuers) is currently set',
-        ]
-      : [`Issuing Certificate ${JSON.stringify(reference)} does not exist in this mount`]
+  async #warningsOf({ issuer_ref: reference, ...role }: Role): Promise<string[]> {
+    const both = role.no_store && role.generate_lease ? [NO_LEASE] : []
+    if (await this.#authorities.findIssuer(reference)) return both
+    const missing =
+      reference === DEFAULT_REFERENCE
+        ? 'Issuing Certificate was set to default, but no default issuing certificate (configurable at /config/issuers) is currently set'
+        : `Issuing Certificate ${JSON.stringify(reference)} does not exist in this mount`
+    return [...both, missing]
   }
 }
+
+const NO_LEASE =
+  'mutually exclusive values no_store=true and generate_lease=true were both specified; no_store=true takes priority'
 
 const withLists = (role: Role, listFor: (name: keyof typeof DEFAULT_LISTS) => readonly string[] | false): Role => ({
   ...role,
@@ -160,7 +164,6 @@ const UNSUPPORTED: readonly (readonly [keyof Role, (role: Role) => boolean])[] =
   ['allowed_domains_template', (role) => role.allowed_domains_template],
   ['allowed_uri_sans_template', (role) => role.allowed_uri_sans_template],
   ['allowed_other_sans', (role) => role.allowed_other_sans.length > 0],
-  ['generate_lease', (role) => role.generate_lease && !role.no_store],
 ]
 
 const CN_VALIDATIONS: ReadonlySet<string> = new Set(['email', 'hostname', 'disabled'])

@@ -122,6 +122,28 @@ describe('revocation', () => {
   })
 })
 
+describe('leases', () => {
+  it('a certificate of a role with generate_lease has a lease until its end, which revokes it', async () => {
+    const root = await pki.root()
+    await pki.role('web', { generate_lease: true })
+    const response = await pki.write('issue/web', { common_name: 'a.example.com', ttl: '24h' })
+    const { serial_number: serial } = dataOf(response) as { serial_number: string }
+    const internal = { serial: serial.replaceAll(':', '-') }
+    expect(response?.lease).toEqual({ ttlSeconds: 24 * 3600, isRenewable: false, internal })
+    await pki.backend.revokeLease?.({ internal, issuedMs: pki.clock.now() })
+    expect(await pki.revokedIn((await pki.shown('cert/crl')).certificate, root.certificate)).toEqual([serial])
+    await pki.backend.revokeLease?.({ internal: { serial: '00-01' }, issuedMs: pki.clock.now() })
+  })
+
+  it('a role with no_store issues no lease, with a warning', async () => {
+    await pki.root()
+    const fields = { allow_any_name: true, key_type: 'ec', max_ttl: '24h', generate_lease: true, no_store: true }
+    const made = await pki.write('roles/web', fields)
+    expect(made?.warnings).toEqual([expect.stringContaining('no_store=true takes priority')])
+    expect((await pki.write('issue/web', { common_name: 'a' }))?.lease).toBeUndefined()
+  })
+})
+
 describe('fetching', () => {
   it('certificates and lists have the content types of their formats, and nothing is 204', async () => {
     const raw = async (path: string) => {

@@ -56,6 +56,20 @@ it('each performance cluster issues, lists and revokes its own pki certificates 
   await lab.converged()
   expect([await isListed(C.client, here.serial), await isListed(A.client, here.serial)]).toEqual([false, true])
 
+  // A lease belongs to the cluster that issued the certificate.
+  await A.client.write('pki/roles/leased', {
+    allow_any_name: true,
+    key_type: 'ec',
+    max_ttl: '72h',
+    generate_lease: true,
+  })
+  await lab.converged()
+  const leased = await C.client.write('pki/issue/leased', { common_name: 'a.example.com' })
+  const leasedSerial = String(dataOf(leased).serial_number)
+  expect(leased).toMatchObject({ lease_id: expect.stringMatching(/^pki\/issue\/leased\/\w+$/), renewable: false })
+  await C.client.write('sys/leases/revoke', { lease_id: leased.lease_id, sync: true })
+  expect([await isListed(C.client, leasedSerial), await isListed(A.client, leasedSerial)]).toEqual([true, false])
+
   // Changes of the mount are made by the primary, and arrive at the secondary.
   await C.client.write('pki/roles/made', { allow_any_name: true })
   const made = dataOf(await C.client.write('pki/root/rotate/internal', { common_name: 'next.test', key_type: 'ec' }))
