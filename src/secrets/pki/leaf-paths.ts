@@ -141,7 +141,7 @@ export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions)
             altNames: [],
             keyUsage: keyUsageBits(usages),
             extKeyUsage: extKeyUsageOids(values),
-            copied: request.extensions.filter(({ type }) => type !== BASIC_CONSTRAINTS),
+            copied: request.extensions.filter(({ type }) => !NOT_COPIED.has(type)),
           }
           return order(call, { role, content, publicKey: request.publicKey })
         },
@@ -150,7 +150,8 @@ export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions)
   ]
 }
 
-const BASIC_CONSTRAINTS = '2.5.29.19'
+/** The extensions that only the issuer decides: basic constraints, and the identifiers of the keys. */
+const NOT_COPIED: ReadonlySet<string> = new Set(['2.5.29.19', '2.5.29.14', '2.5.29.35'])
 
 /** Returns the settings of a role that apply to sign-verbatim. */
 const verbatimRole = (role: Role): Role => ({
