@@ -127,11 +127,11 @@ it('the plugin catalog lists the built-in types, and rejects others', async () =
   expect({ auth, database, secret }).toEqual({
     auth: ['approle', 'userpass'],
     database: [],
-    secret: ['kv', 'transit'],
+    secret: ['kv', 'pki', 'transit'],
   })
   const version = expect.stringMatching(/^v\d+\.\d+\.\d+\+builtin\.vault$/)
   const facts = { builtin: true, deprecation_status: 'supported', version }
-  expect(detailed).toHaveLength(4)
+  expect(detailed).toHaveLength(5)
   expect(detailed).toContainEqual({ ...facts, name: 'kv', type: 'secret' })
   expect(dataOf(await root('LIST', 'sys/plugins/catalog/auth'))).toEqual({ keys: ['approle', 'userpass'] })
   const kv = await root('GET', 'sys/plugins/catalog/secret/kv')
