@@ -428,3 +428,21 @@ test('a performance standby forwards reads during a resync, because its copy may
   await until(async () => b.store?.isResyncing === false)
   expect(await read()).toBe(200)
 })
+
+test('a performance standby serves pki certificates, and the active node issues them and builds the list', async () => {
+  const { above, below, nodes } = await open({})
+  await above.call('POST', 'sys/mounts/pki', { body: { type: 'pki' } })
+  const ca = { common_name: 'root.test', key_type: 'ec' }
+  const root = await above.call('POST', 'pki/root/generate/internal', { body: ca })
+  await above.call('POST', 'pki/roles/web', { body: { allow_any_name: true, key_type: 'ec', max_ttl: '1h' } })
+  await nodes.level()
+  expect((await below.send('GET', 'pki/cert/crl')).status).toBe(200)
+  const issued = await below.call('POST', 'pki/issue/web', { body: { common_name: 'a' } })
+  const { serial_number: serial, issuing_ca: authority } = issued.data as Record<string, string>
+  expect(authority).toBe((root.data as Record<string, string>).certificate)
+  expect((await below.send('POST', 'pki/revoke', { body: { serial_number: serial } })).status).toBe(200)
+  const shown = (await below.send('GET', `pki/cert/${serial}`)).json?.data
+  expect(shown).toMatchObject({ revocation_time: expect.any(Number), certificate: expect.stringContaining('BEGIN') })
+  const [here, there] = await Promise.all([below, above].map((client) => client.send('GET', 'pki/cert/crl')))
+  expect(here?.json?.data).toEqual(there?.json?.data)
+})
