@@ -1,5 +1,3 @@
-import { createApproleType } from '../../auth/approle/backend.js'
-import { createUserpassType } from '../../auth/userpass/backend.js'
 import type { Route } from '../../core/mounts/router.js'
 import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
 import { Consistency } from '../../core/pipeline/consistency.js'
@@ -7,14 +5,9 @@ import { type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
 import { RequestHandler } from '../../core/pipeline/request-handler.js'
 import { PasswordPolicies } from '../../core/passwords/password-policies.js'
 import { RequestQuotas } from '../../core/quotas/request-quotas.js'
-import type { BackendType } from '../../logical/backend.js'
 import { findPath } from '../../logical/dispatch.js'
 import type { Request, Response } from '../../logical/request.js'
-import { createDatabaseType } from '../../secrets/database/backend.js'
-import { kvType } from '../../secrets/kv/backend.js'
-import { createPkiType } from '../../secrets/pki/backend.js'
-import { createTransitType } from '../../secrets/transit/backend.js'
-import type { ServerConfig } from '../config/config.js'
+import { createBackendTypes } from './backend-types.js'
 import { closeCoreServices, type CoreServices, createCoreServices, openCoreServices } from './core-services.js'
 import { createCoreTables, ReplicationParts } from './replication-parts.js'
 import { isAnsweredAlone } from '../../core/system/answered-alone.js'
@@ -46,10 +39,11 @@ export class OpenCluster {
     const replication = new ReplicationParts({ ...options, tables })
     const forwarder = isStandby ? { forward: sendToActiveNode } : replication.forwarder
     const passwords = new PasswordPolicies({ storage: barrier.view(KEYS.passwordPolicies), random })
-    const types = createBackendTypes(config, shell, {
-      generatePassword: (namespaceId, policy) => passwords.generate(namespaceId, policy),
+    const database = {
+      generatePassword: passwords.generate.bind(passwords),
       isFenced: () => replication.view.refusesWrites,
-    })
+    }
+    const types = createBackendTypes({ ...options, database })
     const services = createCoreServices({ ...options, tables, replication, forwarder, types })
     const { openedAtMs } = this
     services.singletons.set(
@@ -176,21 +170,6 @@ export class OpenCluster {
     this.#options.log.debug('executing a request of a secondary', { request_id: id, operation })
     return this.pipeline.handleForwarded(request)
   }
-}
-
-/** Creates the backend types that can be mounted. `generic` is the old name of KV version 1. */
-const createBackendTypes = (
-  config: ServerConfig,
-  { passwords, overrides }: Pick<ShellView, 'passwords' | 'overrides'>,
-  database: Parameters<typeof createDatabaseType>[0],
-): ReadonlyMap<string, BackendType> => {
-  const { userLockout, own } = config
-  const approle = createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle })
-  const userpass = createUserpassType({ passwords, lockout: userLockout.userpass })
-  const transit = createTransitType(overrides?.makePrivateKey)
-  const pki = createPkiType(overrides?.makePrivateKey)
-  const types = [kvType, { ...kvType, name: 'generic' }, transit, pki, createDatabaseType(database), approle, userpass]
-  return new Map(types.map((type) => [type.name, type]))
 }
 
 const forwardingKeyOf = ({ mount, path, request }: Route & { readonly request: Request }) =>

@@ -1,0 +1,30 @@
+import { createApproleType } from '../../auth/approle/backend.js'
+import { createUserpassType } from '../../auth/userpass/backend.js'
+import type { BackendType } from '../../logical/backend.js'
+import { createDatabaseType } from '../../secrets/database/backend.js'
+import { kvType } from '../../secrets/kv/backend.js'
+import { createPkiType } from '../../secrets/pki/backend.js'
+import { createTransitType } from '../../secrets/transit/backend.js'
+import type { OpenClusterOptions } from '../parts/parts.js'
+
+interface BackendTypesOptions extends Pick<OpenClusterOptions, 'config' | 'shell'> {
+  readonly database: Parameters<typeof createDatabaseType>[0]
+}
+
+/** Creates the backend types that can be mounted. `generic` is the old name of KV version 1. */
+export const createBackendTypes = ({
+  config: { userLockout, own },
+  shell: { passwords, overrides },
+  database,
+}: BackendTypesOptions): ReadonlyMap<string, BackendType> => {
+  const types = [
+    kvType,
+    { ...kvType, name: 'generic' },
+    createTransitType(overrides?.makePrivateKey),
+    createPkiType(overrides?.makePrivateKey),
+    createDatabaseType(database),
+    createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle }),
+    createUserpassType({ passwords, lockout: userLockout.userpass }),
+  ]
+  return new Map(types.map((type) => [type.name, type]))
+}
