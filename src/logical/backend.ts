@@ -141,11 +141,13 @@ export interface Backend {
    */
   readonly fallback?: (request: Request, path: string) => Response | undefined
   readonly lockedUsers?: LockedUsers
-  /**
-   * Returns the role of a login request, for quotas; undefined for other requests and for unknown roles. Absent if the
-   * backend has no roles.
-   */
-  findRole?(request: Request, path: string): string | undefined
+  /** The roles of an auth method, for quotas. Absent if the backend has no roles. */
+  readonly roles?: {
+    /** Returns the role of a login request; undefined for other requests and for unknown roles. */
+    find(request: Request, path: string): string | undefined
+    /** The key of the metadata that contains the role of a token's login. */
+    readonly metadataKey: string
+  }
   /**
    * Returns the TTLs that the issuer of a token currently grants. Rejects with LogicalError if the token may not be
    * renewed.

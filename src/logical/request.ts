@@ -120,8 +120,11 @@ export interface LoginAuth {
   displayName: string
   policies: string[]
   metadata: Record<string, string>
-  /** The alias of the user. The core finds or creates the entity of the alias. */
-  alias?: { name: string; metadata: Record<string, string> }
+  /**
+   * The alias of the user. The core finds or creates the entity of the alias. `groups` contains the names of the group
+   * aliases of the user, if the auth method reports groups.
+   */
+  alias?: { name: string; metadata: Record<string, string>; groups?: readonly string[] | undefined }
   /** The entity ID, if the primary has already found or created the entity of a forwarded login. */
   entityId?: string
   tokenType: 'default' | TokenType

@@ -180,7 +180,7 @@ export const applyRenamed = <T>(sent: { old: T | undefined; new: T | undefined }
 }
 
 /** The settings that have a deprecated name in some auth methods. */
-type RenamedName = 'policies' | 'ttlSeconds' | 'maxTtlSeconds' | 'periodSeconds' | 'boundCidrs'
+type RenamedName = 'policies' | 'ttlSeconds' | 'maxTtlSeconds' | 'periodSeconds' | 'numUses' | 'boundCidrs'
 
 /** The settings whose last write used their deprecated name. Read responses contain them under this name too. */
 export type OldNames = Partial<Pick<TokenSettings, RenamedName>>

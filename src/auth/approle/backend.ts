@@ -38,8 +38,11 @@ const createApprole = (context: BackendContext, options: ApproleOptions): Backen
       tidyPath(tidy),
     ],
     lockedUsers: lockout,
-    findRole: ({ data: { role_id } }, path) =>
-      path === LOGIN_PATH && typeof role_id === 'string' ? data.roles.findByRoleId(role_id.trim())?.name : undefined,
+    roles: {
+      find: ({ data: { role_id } }, path) =>
+        path === LOGIN_PATH && typeof role_id === 'string' ? data.roles.findByRoleId(role_id.trim())?.name : undefined,
+      metadataKey: 'role_name',
+    },
     renew: (origin) => renewLogin(data, origin),
     invalidate: (key) => data.invalidate(key),
     start: (signal) => tidy.start(context.clock, options.tidyIntervalMs, signal),

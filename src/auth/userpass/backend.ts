@@ -4,6 +4,7 @@ import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid, permissionDenied } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { decideLockout, Lockout, type LockoutSettings } from '../../logical/lockout.js'
+import { areSamePolicies } from '../../logical/old-token-fields.js'
 import { PathRuleTable } from '../../logical/path-rules.js'
 import type { LoginAuth, RenewalTimes, Response, TokenOrigin } from '../../logical/request.js'
 import { loginAuth } from '../../logical/token-fields.js'
@@ -85,12 +86,3 @@ const loginOf = (name: string, user: User): LoginAuth =>
     alias: { name, metadata: {} },
     internal: { username: name },
   })
-
-/** Compares policies without regard to order, duplicates and the policy `default`, which the core adds. */
-const areSamePolicies = (one: readonly string[], other: readonly string[]): boolean => {
-  const clean = (names: readonly string[]) =>
-    [...new Set(names.map((name) => name.trim().toLowerCase()))]
-      .filter((name) => name !== 'default' && name !== '')
-      .sort()
-  return clean(one).join('\n') === clean(other).join('\n')
-}

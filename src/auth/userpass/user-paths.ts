@@ -9,15 +9,36 @@ import {
   shown,
 } from '../../logical/backend.js'
 import { invalid, unsupportedPath } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import { applyOldNames, DEFAULT_TOKEN_SETTINGS, normalizePolicies } from '../../logical/token-fields.js'
+import { applyTokenNames, OLD_TOKEN_FIELDS, oldNamesData } from '../../logical/old-token-fields.js'
+import {
+  applyOldNames,
+  DEFAULT_TOKEN_SETTINGS,
+  normalizePolicies,
+  TOKEN_FIELDS,
+  tokenFieldsData,
+} from '../../logical/token-fields.js'
 import { hashPassword, parsePasswordHash, type Passwords } from './password-worker.js'
-import { applyUserFields, USER_FIELDS, type UserCall, userData } from './user-fields.js'
 import { findUser, putUser, removeUser, type User, USER_PREFIX } from './users.js'
 
-const { username, password, password_hash, policies, token_policies } = USER_FIELDS
-const PASSWORD_FIELDS = { username, password, password_hash }
-const POLICY_FIELDS = { username, policies, token_policies }
+const PASSWORD_FIELDS = {
+  username: string('Name of the user, case-insensitive.'),
+  password: string('The password.', '', { isSecret: true }),
+  password_hash: string('A bcrypt hash instead of the password.', '', { isSecret: true }),
+} as const
+const { policies, ttl, max_ttl, bound_cidrs } = OLD_TOKEN_FIELDS
+const USER_FIELDS = { ...PASSWORD_FIELDS, policies, ttl, max_ttl, bound_cidrs, ...TOKEN_FIELDS } as const
+const POLICY_FIELDS = {
+  username: PASSWORD_FIELDS.username,
+  policies,
+  token_policies: TOKEN_FIELDS.token_policies,
+} as const
+
+type UserCall = Call<typeof USER_FIELDS>
+
+/** Returns the data of a read response. Omits the password hash, and old names that are not set. */
+const userData = (user: User): Record<string, unknown> => ({ ...tokenFieldsData(user.token), ...oldNamesData(user) })
 
 /** Valid user names. A path with another name does not exist. */
 const NAME = /^\w([\w.-]*\w)?$/
@@ -31,7 +52,7 @@ export const userPaths = ({ storage, random }: BackendContext, passwords: Passwo
       const before = findUser(tx, name)
       const passwordHash = hash ?? before?.passwordHash
       if (passwordHash === undefined) throw invalid('missing password')
-      const { token, old, warnings } = applyUserFields(call, before ?? { token: DEFAULT_TOKEN_SETTINGS, old: {} })
+      const { token, old, warnings } = applyTokenNames(call, before ?? { token: DEFAULT_TOKEN_SETTINGS, old: {} })
       putUser(tx, name, { passwordHash, token, old })
       return warnings.length === 0 ? undefined : { warnings }
     })

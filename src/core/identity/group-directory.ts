@@ -1,13 +1,12 @@
 /**
- * Lets operators manage groups and their aliases. An internal group has members. An external group has one alias
- * instead, and an alias belongs to one group. Members are in the namespace of the group.
+ * Lets operators manage groups and their aliases. Operators add members to internal groups; logins add entities to
+ * external groups, which have one alias. An alias belongs to one group. Members are in the namespace of the group.
  */
-import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import type { AliasChange, Group, GroupChange, GroupType, RecordDirectory } from '../../logical/identity.js'
 import type { ReadStorage } from '../../logical/storage.js'
 import { type DirectoryParts, factorsOf } from './directory-parts.js'
-import { GROUPS, membershipOf, removeGroup, replaceGroup, written } from './group-record.js'
+import { checkMemberCount, GROUPS, membershipOf, removeGroup, replaceGroup, written } from './group-record.js'
 import { ENTITIES } from './identity-record.js'
 
 export const groupDirectory = (parts: DirectoryParts): RecordDirectory<Group, GroupChange> => {
@@ -58,18 +57,22 @@ export const groupDirectory = (parts: DirectoryParts): RecordDirectory<Group, Gr
         const changed = current && { ...current, mountAccessor, name, updatedAtMs: now() }
         const alias = changed ?? store.newRecords.alias({ mountAccessor, name, metadata: {}, customMetadata: {} })
         // Removes the alias from its old group before adding it to the new group, because both use the same index keys.
-        if (owner && owner.id !== target.id) replaceGroup(tx, owner, written({ ...owner, aliases: [] }, now()))
-        const record = written({ ...target, aliases: [alias] }, now())
+        if (owner && owner.id !== target.id) replaceGroup(tx, owner, written(withoutAlias(owner), now()))
+        const isSame = target.aliases.some((one) => one.mountAccessor === mountAccessor && one.name === name)
+        const record = written({ ...(isSame ? target : withoutAlias(target)), aliases: [alias] }, now())
         replaceGroup(tx, GROUPS.read(tx, target.id), record)
         return { alias, record }
       }),
     removeAlias: (namespaceId, id) =>
       write((tx) => {
         const group = GROUPS.findByAliasId(tx, namespaceId, id)
-        if (group) replaceGroup(tx, group, written({ ...group, aliases: [] }, now()))
+        if (group) replaceGroup(tx, group, written(withoutAlias(group), now()))
       }),
   }
 }
+
+/** Removes the alias of an external group, and its members: they were reported under that alias. */
+const withoutAlias = (group: Group): Group => ({ ...group, aliases: [], memberEntityIds: [] })
 
 const checkTypeOfMembers = (type: GroupType, { memberEntityIds, memberGroupIds }: GroupChange): void => {
   if (type === 'internal') return
@@ -84,10 +87,7 @@ const checkMembers = (
   { memberEntityIds = [], memberGroupIds = [] }: GroupChange,
 ) => {
   const { namespaceId } = group
-  const count = group.memberEntityIds.length + group.memberGroupIds.length
-  if (count > LIMITS.groupMembersMax) {
-    throw invalid(`a group can have at most ${LIMITS.groupMembersMax} members, and this one would have ${count}`)
-  }
+  checkMemberCount(group)
   for (const id of memberEntityIds) {
     if (!ENTITIES.findById(reader, namespaceId, id)) throw invalid(`invalid entity ID ${JSON.stringify(id)}`)
   }

@@ -64,6 +64,14 @@ const withOneMore = (memberId: string, groupIds: readonly string[], groupId: str
   return [...groupIds, groupId]
 }
 
+/** Throws LogicalError 400 if the group has too many members. */
+export const checkMemberCount = ({ memberEntityIds, memberGroupIds }: Group): void => {
+  const count = memberEntityIds.length + memberGroupIds.length
+  if (count > LIMITS.groupMembersMax) {
+    throw invalid(`a group can have at most ${LIMITS.groupMembersMax} members, and this one would have ${count}`)
+  }
+}
+
 /** Removes an entity or a group from all groups that contain it. */
 export const removeMember = (tx: Transaction, memberId: string, nowMs: number): void => {
   for (const group of groupsWith(tx, memberId)) {

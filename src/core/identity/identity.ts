@@ -6,12 +6,15 @@ import { lowerNames } from '../../logical/token-fields.js'
 import type { AliasFactors, Entity, Group, IdentityRecord, Membership, RecordFinder } from '../../logical/identity.js'
 import { RecentCache } from '../../base/recent-cache.js'
 import type { EntityView, GroupView } from '../acl/acl-pattern.js'
+import { hasReportedGroups, putReportedGroups } from './external-groups.js'
 import { GROUPS, MEMBER_KEYS, membershipOf, removeGroup } from './group-record.js'
 import { ENTITIES, isAlias, type RecordTable } from './identity-record.js'
 import { NewRecords } from './new-records.js'
 
 interface AliasQuery extends AliasFactors {
   readonly metadata: Readonly<Record<string, string>>
+  /** The names of the group aliases that the login reports; undefined if the auth method reports no groups. */
+  readonly groups?: readonly string[] | undefined
 }
 
 interface IdentityStoreOptions {
@@ -130,9 +133,10 @@ export class IdentityStore {
   }
 
   /**
-   * Finds or creates the entity of an alias, and updates the alias metadata. Rejects with LogicalError 403 for a
-   * disabled entity. If this cluster cannot write replicated data, a missing entity causes LogicalError `read-only`,
-   * and changed metadata is not stored. Known users can therefore log in while the primary is unreachable.
+   * Finds or creates the entity of an alias, and updates the alias metadata and the external groups. Rejects with
+   * LogicalError 403 for a disabled entity. If this cluster cannot write replicated data, a missing entity and changed
+   * groups cause LogicalError `read-only`, and changed metadata is not stored. Users whose groups are unchanged can
+   * therefore log in while the primary is unreachable.
    */
   async findOrCreate(query: AliasQuery): Promise<Entity> {
     const entity = await this.#findOrCreate(query)
@@ -186,11 +190,12 @@ export class IdentityStore {
 
   async #findOrCreate(query: AliasQuery): Promise<Entity> {
     const found = this.findByAlias(query)
-    if (found && hasMetadata(found, query)) return found
+    const isGrouped = found !== undefined && hasReportedGroups(this.#options.storage, found.id, query)
+    if (isGrouped && hasMetadata(found, query)) return found
     try {
       return await this.#put(query)
     } catch (error) {
-      if (found && isReadOnly(error)) return found
+      if (isGrouped && isReadOnly(error)) return found
       throw error
     }
   }
@@ -200,6 +205,7 @@ export class IdentityStore {
       const before = ENTITIES.findByAlias(tx, query)
       const after = this.#withAlias(before ?? this.newRecords.entity(tx, query.namespaceId), query)
       ENTITIES.replace(tx, before, after)
+      putReportedGroups(tx, after.id, query, this.#options.clock.now())
       return after
     })
   }

@@ -1,3 +1,6 @@
+import { isJsonObject } from '../../base/json.js'
+import { invalid } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { LogState } from '../../logical/log-state.js'
 import type { IdentityStore } from './identity.js'
@@ -12,6 +15,17 @@ type EntityForwarder = (
  */
 export const ENTITY_PATH = 'sys/internal/replicated-entity'
 
+/** What a login reports about the user besides the name, as in `LoginAuth.alias`. */
+export interface ReportedAlias {
+  readonly metadata: Readonly<Record<string, string>>
+  readonly groups?: readonly string[] | undefined
+}
+
+interface PrimaryAlias extends Partial<ReportedAlias> {
+  readonly accessor: string
+  readonly name: string
+}
+
 interface PrimaryEntitiesOptions {
   readonly identity: IdentityStore
   readonly askPrimary: EntityForwarder
@@ -20,6 +34,18 @@ interface PrimaryEntitiesOptions {
    * primary.
    */
   readonly upstream: () => { readonly clusterId: string; readonly appliedIndex: number } | undefined
+}
+
+/** Parses what a secondary sends about a login. Throws LogicalError 400 if it has another form. */
+export const parseReportedAlias = ({ metadata = {}, groups }: JsonObject): ReportedAlias => {
+  const isText = (value: unknown): value is string => typeof value === 'string'
+  if (!isJsonObject(metadata) || !Object.values(metadata).every(isText)) {
+    throw invalid('the request for an entity has invalid metadata')
+  }
+  if (groups !== undefined && !(Array.isArray(groups) && groups.every(isText))) {
+    throw invalid('the request for an entity has invalid groups')
+  }
+  return { metadata: metadata as Record<string, string>, groups }
 }
 
 /** The entities that a secondary receives from its primary during a request, before they replicate. */
@@ -31,19 +57,20 @@ export class PrimaryEntities {
   }
 
   /**
-   * Asks the primary to find or create the entity of an alias, and returns the entity ID. Rejects with LogicalError 503
+   * Asks the primary to find or create the entity of an alias and to update its external groups, and returns the entity
+   * ID. Waits until this cluster has applied the result, for a limited time. Rejects with LogicalError 503
    * if the primary is unreachable, because a token that is issued without its entity can never receive it.
    */
   async ask(
     { id, namespace }: Pick<Request, 'id' | 'namespace'>,
-    alias: { readonly accessor: string; readonly name: string },
+    { accessor, name, metadata = {}, groups }: PrimaryAlias,
   ): Promise<string> {
     const { response, state } = await this.#options.askPrimary({
       id,
       namespace,
       operation: 'update',
       path: ENTITY_PATH,
-      data: { accessor: alias.accessor, name: alias.name },
+      data: { accessor, name, metadata: { ...metadata }, ...(groups && { groups: [...groups] }) },
       headers: {},
       remoteAddress: '',
       remotePort: 0,

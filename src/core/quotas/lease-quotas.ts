@@ -140,11 +140,20 @@ export class LeaseQuotas {
   #quotaOfLease({ namespaceId, path, storageId }: LeaseEntry): LeaseQuota | undefined {
     const { namespaces, tokens } = this.#options
     const namespace = namespaces.findById(namespaceId)
-    return namespace && this.#quotaOf(namespace, path, () => tokens.findStored(storageId)?.meta?.role_name)
+    const roleOfLease = (route: Route | undefined) => {
+      const key = route?.mount.backend.roles?.metadataKey
+      return key === undefined ? undefined : tokens.findStored(storageId)?.meta?.[key]
+    }
+    return namespace && this.#quotaOf(namespace, path, roleOfLease)
   }
 
-  #quotaOf(namespace: NamespaceRef, path: string, role: () => string | undefined): LeaseQuota | undefined {
+  #quotaOf(
+    namespace: NamespaceRef,
+    path: string,
+    roleIn: (route: Route | undefined) => string | undefined,
+  ): LeaseQuota | undefined {
     const route = this.#options.router.find(namespace, path)
+    const role = () => roleIn(route)
     return this.#index.find({ namespace, mountUuid: route?.mount.entry.uuid ?? '', path: route?.path ?? '', role })
   }
 }
@@ -154,4 +163,5 @@ const isFull = ({ maxLeases }: LeaseQuota, { stored, pending }: Tally): boolean 
 const exceeded = ({ path }: Request): LogicalError =>
   new LogicalError('too-many-requests', `request path ${JSON.stringify(path)}: lease count quota exceeded`)
 
-const roleOf = (request: Request, { mount, path }: Route): string | undefined => mount.backend.findRole?.(request, path)
+const roleOf = (request: Request, { mount, path }: Route): string | undefined =>
+  mount.backend.roles?.find(request, path)

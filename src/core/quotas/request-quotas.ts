@@ -92,7 +92,7 @@ const queryOf = (request: Request, route: Route | undefined): QuotaQuery => ({
   namespace: request.namespace,
   mountUuid: route?.mount.entry.uuid ?? '',
   path: route?.path ?? '',
-  role: () => route?.mount.backend.findRole?.(request, route.path),
+  role: () => route?.mount.backend.roles?.find(request, route.path),
 })
 
 const covers = (exempt: string, path: string): boolean => {

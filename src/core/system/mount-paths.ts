@@ -91,14 +91,14 @@ const BUILT_IN_VERSION = '+builtin.vault'
 export const builtInVersion = (reportedVersion: string): string =>
   `v${reportedVersion.split('+')[0]}${BUILT_IN_VERSION}`
 
-/** Types that Vault reports as supported plugins. Types that are parts of the API itself have no such status. */
-export const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'transit', 'pki', 'approle', 'userpass'])
+/** Types that are parts of the API itself. Vault reports all other types as supported plugins. */
+const API_TYPES: ReadonlySet<string> = new Set(['system', 'identity', 'cubbyhole', 'token'])
 
 /** Returns a mount as sys/mounts, sys/auth and sys/internal/ui/mounts show it. */
 export const renderMount = (entry: MountEntry, reportedVersion: string): Record<string, unknown> => ({
   accessor: entry.accessor,
   config: renderMountConfig(entry.config),
-  ...(PLUGIN_TYPES.has(entry.type) ? { deprecation_status: 'supported' } : {}),
+  ...(API_TYPES.has(entry.type) ? {} : { deprecation_status: 'supported' }),
   description: entry.description,
   external_entropy_access: entry.externalEntropyAccess,
   local: entry.isLocal,

@@ -1,7 +1,7 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
-import { builtInVersion, PLUGIN_TYPES } from './mount-paths.js'
+import { builtInVersion } from './mount-paths.js'
 
 const TYPE = { type: string('Type of the plugins: auth, database or secret.') }
 const PLUGIN = { ...TYPE, name: string('Name of the plugin.') }
@@ -17,7 +17,7 @@ interface PluginPathsOptions {
 /** Creates the paths of sys/plugins/catalog, which lists the built-in types. The server runs no other plugins. */
 export const pluginPaths = ({ reportedVersion, types }: PluginPathsOptions): PathSpec[] => {
   const version = builtInVersion(reportedVersion)
-  const plugins = types.filter(({ name }) => PLUGIN_TYPES.has(name) && name !== OLD_KV)
+  const plugins = types.filter(({ name }) => name !== OLD_KV)
   const namesOf = (kind: string): string[] => {
     if (!KINDS.some((known) => known === kind)) throw invalid(`${JSON.stringify(kind)} is not a supported plugin type`)
     return plugins

@@ -63,7 +63,7 @@ export const quotaPaths = ({ quotas, leaseQuotas, namespaces, router }: QuotaPat
       const at = `Mount path ${JSON.stringify(routePath(entry))}`
       if (entry.kind !== 'auth')
         throw invalid(`${at} is not a valid auth method and therefore unsuitable for use with role-based quotas`)
-      if (!backend.findRole) throw invalid(`${at} does not support use with role-based quotas`)
+      if (!backend.roles) throw invalid(`${at} does not support use with role-based quotas`)
     }
     return { ...target, mountUuid: entry.uuid, suffix }
   }

@@ -3,7 +3,7 @@ import { invalid, isReadOnly } from '../../logical/errors.js'
 import type { LoginAuth, Request, Response } from '../../logical/request.js'
 import type { LogState } from '../../logical/log-state.js'
 import { routePath } from '../mounts/mount-entry.js'
-import { ENTITY_PATH, type PrimaryEntities } from '../identity/primary-entities.js'
+import { ENTITY_PATH, parseReportedAlias, type PrimaryEntities } from '../identity/primary-entities.js'
 import type { OpenMount, Router } from '../mounts/router.js'
 import type { TokenStore } from './tokens.js'
 
@@ -84,7 +84,8 @@ export class LoginIssuer {
       throw invalid('the request for an entity names no replicated auth method')
     }
     this.#options.router.requirePresent(entry, request, routePath(entry))
-    const id = await this.#options.tokens.aliasEntityId(entry.accessor, name, request.namespace.id)
+    const reported = parseReportedAlias(request.data)
+    const id = await this.#options.tokens.aliasEntityId(entry.accessor, name, request.namespace.id, reported)
     return { data: { id } }
   }
 
@@ -93,8 +94,7 @@ export class LoginIssuer {
       return await this.#options.tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
     } catch (error) {
       if (!isReadOnly(error) || !login.alias) throw error
-      const alias = { accessor: mount.entry.accessor, name: login.alias.name }
-      return this.#options.primaryEntities.ask(request, alias)
+      return this.#options.primaryEntities.ask(request, { ...login.alias, accessor: mount.entry.accessor })
     }
   }
 }

@@ -2,6 +2,7 @@ import { lifeMs } from '../../base/duration.js'
 import { invalid, isReadOnly, permissionDenied } from '../../logical/errors.js'
 import type { NamespaceRef, TokenView } from '../../logical/request.js'
 import type { IssuedToken, TokenRequest } from '../../logical/token-request.js'
+import type { ReportedAlias } from '../identity/primary-entities.js'
 import { answerOf } from './token-format.js'
 import { PresentedTokens } from './presented-tokens.js'
 import { type LoginFacts, loginTokenRequest, ROOT_TOKEN_REQUEST, WRAPPING_TOKEN_REQUEST } from './token-issue.js'
@@ -141,16 +142,16 @@ export class TokenStore {
    */
   async loginEntityId({ login, mount, namespace }: Omit<LoginFacts, 'path' | 'entityId'>): Promise<string> {
     if (!login.alias || mount.view.isLocal) return ''
-    const { name, metadata } = login.alias
-    const query = { name, metadata, mountAccessor: mount.accessor, namespaceId: namespace.id }
+    const { name, metadata, groups } = login.alias
+    const query = { name, metadata, groups, mountAccessor: mount.accessor, namespaceId: namespace.id }
     return (await this.#options.identity.findOrCreate(query)).id
   }
 
-  /** Returns the entity ID of an alias on the mount with this accessor, for tokens created with a role and an alias. */
-  async aliasEntityId(mountAccessor: string, name: string, namespaceId: string): Promise<string> {
+  /** Returns the entity ID of an alias, for tokens with a role and an alias, and for logins on other clusters. */
+  async aliasEntityId(mountAccessor: string, name: string, namespaceId: string, reported?: ReportedAlias) {
     const { identity, askEntity } = this.#options
     try {
-      return (await identity.findOrCreate({ mountAccessor, name, metadata: {}, namespaceId })).id
+      return (await identity.findOrCreate({ metadata: {}, ...reported, mountAccessor, name, namespaceId })).id
     } catch (error) {
       if (!askEntity || !isReadOnly(error)) throw error
       return askEntity({ accessor: mountAccessor, name, namespaceId })

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { LIMITS } from '../../../src/base/limits.js'
 import { MEMBER_KEYS } from '../../../src/core/identity/group-record.js'
 import type { JsonObject } from '../../../src/logical/json.js'
+import { readOnly } from '../../../src/logical/decided-by-primary.js'
 import { type NamespaceRef, type Operation, ROOT_NAMESPACE } from '../../../src/logical/request.js'
 import { putJson } from '../../../src/logical/storage.js'
 import { dataOf, refusal } from '../../support/backend-harness.js'
@@ -333,4 +334,85 @@ it('concurrent changes of the members of one group leave both sides equal', asyn
   const inGroup = await Promise.all(ids.map(async (one) => (await read(`entity/id/${one}`))?.group_ids))
   expect(members).toHaveLength(1)
   expect(inGroup.filter((groups) => String(groups) === String(id))).toHaveLength(1)
+})
+
+describe('an external group', () => {
+  const login = (groups?: readonly string[], more: object = {}) =>
+    identity.store.findOrCreate({
+      mountAccessor: 'auth_userpass_1',
+      namespaceId: 'root',
+      name: 'joe',
+      metadata: {},
+      groups,
+      ...more,
+    })
+  const external = async (name: string, aliasName: string, accessor = 'auth_userpass_1') => {
+    const id = await group(name, { type: 'external', policies: [name] })
+    await alias({ canonical_id: id, name: aliasName, mount_accessor: accessor })
+    return id
+  }
+  const membersOf = async (name: string) => (await read(`group/name/${name}`))?.member_entity_ids
+
+  it('the groups that a login reports replace the membership of its entity', async () => {
+    await external('devs', 'd')
+    await external('ops', 'o')
+    const { id } = await login(['d', 'd', 'unknown', ''])
+    expect([await membersOf('devs'), await membersOf('ops'), policiesOf(id)]).toEqual([[id], [], ['devs']])
+    await login(['o'])
+    expect([await membersOf('devs'), await membersOf('ops'), policiesOf(id)]).toEqual([[], [id], ['ops']])
+    await login([])
+    expect([await membersOf('ops'), policiesOf(id)]).toEqual([[], []])
+  })
+
+  it('a login that reports no groups, or the same groups, changes nothing', async () => {
+    await external('devs', 'd')
+    const { id } = await login(['d'])
+    const { writes } = identity.harness.storage
+    await login(['d', 'unknown'])
+    await login(undefined)
+    expect([identity.harness.storage.writes, policiesOf(id)]).toEqual([writes, ['devs']])
+  })
+
+  it('a login changes only external groups with an alias on its mount', async () => {
+    const { id } = await login()
+    await group('inner', { member_entity_ids: id })
+    await external('other', 'd', 'auth_approle_1')
+    await external('devs', 'd')
+    await login(['d', 'inner'])
+    expect([await membersOf('other'), await membersOf('devs')]).toEqual([[], [id]])
+    await login([])
+    expect([await membersOf('inner'), await membersOf('devs')]).toEqual([[id], []])
+    const elsewhere = await login(['d'], { mountAccessor: 'auth_approle_1', name: 'id' })
+    expect(await membersOf('other')).toEqual([elsewhere.id])
+  })
+
+  it('the groups that contain an external group apply to its members', async () => {
+    const devs = await external('devs', 'd')
+    await group('outer', { policies: ['outer'], member_group_ids: devs })
+    expect(policiesOf((await login(['d'])).id)).toEqual(['devs', 'outer'])
+  })
+
+  it('an external group loses its members with its alias, but not by an unchanged alias', async () => {
+    const id = await external('devs', 'd')
+    const entityId = (await login(['d'])).id
+    const shown = (await read(`group/id/${id}`)) ?? {}
+    const { id: aliasId } = shown.alias as JsonObject
+    await write(`group-alias/id/${aliasId}`, { name: 'd', mount_accessor: 'auth_userpass_1' })
+    expect(policiesOf(entityId)).toEqual(['devs'])
+    await write(`group-alias/id/${aliasId}`, { name: 'e', mount_accessor: 'auth_userpass_1' })
+    expect([await membersOf('devs'), policiesOf(entityId)]).toEqual([[], []])
+    await login(['e'])
+    expect(policiesOf(entityId)).toEqual(['devs'])
+    await call('delete', `group-alias/id/${aliasId}`)
+    expect([await membersOf('devs'), policiesOf(entityId)]).toEqual([[], []])
+  })
+
+  it('changed groups need a cluster that can write, and unchanged groups do not', async () => {
+    await external('devs', 'd')
+    const { id } = await login(['d'])
+    identity.harness.storage.writeError = readOnly()
+    expect((await login(['d'])).id).toBe(id)
+    expect((await login(['d'], { metadata: { changed: 'yes' } })).id).toBe(id)
+    expect((await refusal(login([])))[0]).toBe('read-only')
+  })
 })
