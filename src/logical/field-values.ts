@@ -49,7 +49,7 @@ export const readFields = (
       return
     }
     // A duration of null counts as absent. For all other kinds, null is the zero value.
-    if (raw === null && field.kind === 'duration') return
+    if (raw === null && DURATIONS.has(field.kind)) return
     values[name] = coerce(field.kind, name, raw, prefix)
     supplied.add(name)
   }
@@ -78,7 +78,8 @@ class Refusal {
 }
 
 const DOCUMENTS: ReadonlySet<FieldKind> = new Set(['map', 'any'])
-const SCALARS: ReadonlySet<FieldKind> = new Set(['bool', 'int', 'float', 'duration'])
+const SCALARS: ReadonlySet<FieldKind> = new Set(['bool', 'int', 'float', 'duration', 'signed-duration'])
+const DURATIONS: ReadonlySet<FieldKind> = new Set(['duration', 'signed-duration'])
 
 /** Rejects values that are longer than any valid value, because later processing may take quadratic time. */
 const findExcess = (kind: FieldKind, raw: JsonValue): Refusal | undefined => {
@@ -163,14 +164,21 @@ const toFloat = (raw: JsonValue): number | Refusal => {
 /** The maximum duration in milliseconds: 2^63 nanoseconds, as in Go. */
 const DURATION_MS_MAX = 2 ** 63 / 1e6
 
-const toSeconds = (raw: JsonValue): number | Refusal => {
+const toSignedSeconds = (raw: JsonValue): number | Refusal => {
   if (typeof raw === 'boolean') return expected('duration', raw)
   const text = scalarText(raw)
   if (text === undefined) return expected('duration', raw)
   if (text === '') return 0
   const ms = parseDurationMs(text)
   if (ms === undefined || Math.abs(ms) >= DURATION_MS_MAX) return new Refusal('invalid duration')
-  return ms < 0 ? new Refusal(`cannot provide negative value '${ms / 1000}'`) : ms / 1000 + 0
+  return ms / 1000 + 0
+}
+
+const toSeconds = (raw: JsonValue): number | Refusal => {
+  const seconds = toSignedSeconds(raw)
+  return typeof seconds === 'number' && seconds < 0
+    ? new Refusal(`cannot provide negative value '${seconds}'`)
+    : seconds
 }
 
 /** Converts each element to trimmed text. */
@@ -233,6 +241,7 @@ const COERCERS: Record<FieldKind, (raw: JsonValue) => unknown> = {
   int: toInteger,
   float: toFloat,
   duration: toSeconds,
+  'signed-duration': toSignedSeconds,
   'comma-list': toList((text) => text.split(',', LIMITS.listElementsMax + 1)),
   'string-list': toList((text) => [text]),
   map: toMap,

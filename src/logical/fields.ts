@@ -10,6 +10,7 @@ export type FieldKind =
   | 'int'
   | 'float'
   | 'duration'
+  | 'signed-duration'
   | 'comma-list'
   | 'string-list'
   | 'map'
@@ -59,6 +60,8 @@ export const float = scalar<number>('float', 0)
  * `"500ms"`.
  */
 export const duration = scalar<number>('duration', 0)
+/** Defines a duration in seconds like `duration`, which may be negative. */
+export const signedDuration = scalar<number>('signed-duration', 0)
 /** Defines a list of strings. A single string is split at commas. Elements are trimmed. */
 export const commaList = composite<readonly string[]>('comma-list', [])
 /** Defines a list of strings. A single string is one element, including its commas. */

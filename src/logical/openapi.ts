@@ -123,6 +123,7 @@ const SCHEMAS: Record<FieldKind, { readonly [key: string]: JsonValue }> = {
   int: { type: 'integer' },
   float: { type: 'number', format: 'float' },
   duration: { type: 'integer', format: 'seconds' },
+  'signed-duration': { type: 'integer', format: 'seconds' },
   'comma-list': { type: 'array', items: { type: 'string' } },
   'string-list': { type: 'array', items: { type: 'string' } },
   map: { type: 'object' },

@@ -31,8 +31,7 @@ describe('the compatibility tables', () => {
 
   beforeAll(async () => {
     server = await startOpenServerProcess()
-    await server.client.write('sys/auth/approle', { type: 'approle' })
-    await server.client.write('sys/auth/userpass', { type: 'userpass' })
+    for (const type of ['approle', 'jwt', 'userpass']) await server.client.write(`sys/auth/${type}`, { type })
     await server.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
     await server.client.write('sys/mounts/transit', { type: 'transit' })
     await server.client.write('sys/mounts/database', { type: 'database' })

@@ -64,6 +64,10 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'role/:role_name/secret-id-accessor/destroy/?': ['update', 'delete'],
     'tidy/secret-id': ['update'],
   },
+  jwt: {
+    config: ['update'],
+    'role/:name': ['update', 'delete'],
+  },
   userpass: {
     'users/:username': ['update', 'delete'],
     'users/:username/password': ['update'],

@@ -11,7 +11,7 @@ import { linkText } from '../../base/link-text.js'
 import { readNamedText } from '../../base/named-file.js'
 import { type TlsTrust, trustOf } from '../../base/system-roots.js'
 import { formatHostPort, type Network } from '../../base/network.js'
-import { LogicalError } from '../../logical/errors.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
 import { type JsonObject, parseJson } from '../../logical/json.js'
 import type { WrappedCall } from '../../replication/host/host.js'
 
@@ -85,24 +85,47 @@ export const apiUrl = (address: string, path: string): URL => {
  * to check.
  */
 export const callApi = async (call: ApiCall, network: Network): Promise<{ status: number; body: string }> => {
+  const headers = { 'X-Vault-Token': call.token, 'X-Vault-Request': 'true', ...call.headers, Connection: 'close' }
+  const body = call.body === undefined ? '' : JSON.stringify(call.body)
+  const { status, bytes } = await callUrl({ ...call, headers, body }, network)
+  return { status, body: bytes.toString('utf8') }
+}
+
+/** Fetches a public document, such as the keys of an issuer. Rejects with LogicalError 503 unless the status is 200. */
+export const fetchDocument = async (address: string, caPem: string, network: Network): Promise<Buffer> => {
+  if (!/^https?:\/\/[^/]/i.test(address) || !URL.canParse(address)) throw invalid(`"${address}" is not a URL`)
+  const url = new URL(address)
+  const call = {
+    url,
+    method: 'GET',
+    headers: { Connection: 'close' },
+    authorityHint: 'add the CA certificate',
+  } as const
+  const { status, bytes } = await callUrl({ ...call, tls: { caPems: caPem === '' ? [] : [caPem] } }, network)
+  if (status !== 200) throw new LogicalError('unavailable', `GET ${address}: the status is ${status}`)
+  return bytes
+}
+
+type UrlCall = Omit<ApiCall, 'token' | 'body'> & { readonly body?: string }
+
+const callUrl = async (call: UrlCall, network: Network): Promise<{ status: number; bytes: Buffer }> => {
   const { url, signal } = call
   const isTls = url.protocol === 'https:'
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const peer = formatHostPort(host, Number(url.port || (isTls ? 443 : 80)))
   try {
-    const { status, bytes } = await callHttp({
+    return await callHttp({
       method: call.method,
       url: url.href,
       timeoutMs: CALL_TIMEOUT_MS,
       bytesMax: LIMITS.smallAnswerBytesMax,
       signal,
-      headers: { 'X-Vault-Token': call.token, 'X-Vault-Request': 'true', ...call.headers, Connection: 'close' },
-      body: call.body === undefined ? '' : JSON.stringify(call.body),
+      headers: call.headers ?? {},
+      body: call.body,
       dial: (ends) => network.dial(peer, { timeoutMs: CONNECT_TIMEOUT_MS, signal: ends }),
       // Reads the certificate authorities of the system only for requests that use TLS.
       tls: isTls ? tlsOptionsOf(call.tls, host) : undefined,
     })
-    return { status, body: bytes.toString('utf8') }
   } catch (cause) {
     if (cause instanceof LogicalError) throw cause
     const text = linkText(cause, { isTls, authorityHint: call.authorityHint })

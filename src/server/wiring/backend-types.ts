@@ -1,4 +1,5 @@
 import { createApproleType } from '../../auth/approle/backend.js'
+import { createJwtType } from '../../auth/jwt/backend.js'
 import { createUserpassType } from '../../auth/userpass/backend.js'
 import type { BackendType } from '../../logical/backend.js'
 import { createDatabaseType } from '../../secrets/database/backend.js'
@@ -6,8 +7,9 @@ import { kvType } from '../../secrets/kv/backend.js'
 import { createPkiType } from '../../secrets/pki/backend.js'
 import { createTransitType } from '../../secrets/transit/backend.js'
 import type { OpenClusterOptions } from '../parts/parts.js'
+import { fetchDocument } from './api-call.js'
 
-interface BackendTypesOptions extends Pick<OpenClusterOptions, 'config' | 'shell'> {
+interface BackendTypesOptions extends Pick<OpenClusterOptions, 'config' | 'shell' | 'network'> {
   readonly database: Parameters<typeof createDatabaseType>[0]
 }
 
@@ -15,6 +17,7 @@ interface BackendTypesOptions extends Pick<OpenClusterOptions, 'config' | 'shell
 export const createBackendTypes = ({
   config: { userLockout, own },
   shell: { passwords, overrides },
+  network,
   database,
 }: BackendTypesOptions): ReadonlyMap<string, BackendType> => {
   const types = [
@@ -24,6 +27,7 @@ export const createBackendTypes = ({
     createPkiType(overrides?.makePrivateKey),
     createDatabaseType(database),
     createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle }),
+    createJwtType({ fetch: (url, caPem) => fetchDocument(url, caPem, network) }),
     createUserpassType({ passwords, lockout: userLockout.userpass }),
   ]
   return new Map(types.map((type) => [type.name, type]))

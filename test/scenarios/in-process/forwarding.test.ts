@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
 import { FORWARDED } from '../../../src/replication/forwarding/forwardable.js'
+import { Issuer } from '../../support/issuer.js'
 import { RogueSecondary } from '../../support/rogue-secondary.js'
 
 const MERGE = { 'Content-Type': 'application/merge-patch+json' }
@@ -50,6 +51,13 @@ const createWrites = (ids: Map<string, string>): readonly (readonly [string, Wri
     ['system mounts/*path/tune update', write('POST', 'sys/mounts/two/tune', { description: 'd' })],
     ['system auth/*path update', write('POST', 'sys/auth/approle', { type: 'approle' })],
     ['', write('POST', 'sys/auth/userpass', { type: 'userpass' })],
+    ['', write('POST', 'sys/auth/jwt', { type: 'jwt' })],
+    ['jwt config update', write('POST', 'auth/jwt/config', { jwt_validation_pubkeys: new Issuer().publicKeyPem })],
+    [
+      'jwt role/:name update',
+      write('POST', 'auth/jwt/role/r', { role_type: 'jwt', user_claim: 'sub', bound_subject: 'me' }),
+    ],
+    ['jwt role/:name delete', write('DELETE', 'auth/jwt/role/r')],
     ['', write('POST', 'sys/mounts/one', { type: 'kv' })],
     ['system auth/*path/tune update', write('POST', 'sys/auth/approle/tune', { description: 'd' })],
     ['system policy/*name update', write('PUT', 'sys/policy/p', { policy: 'path "a" { capabilities = ["read"] }' })],

@@ -8,12 +8,14 @@ import { BackendHarness } from '../../support/backend-harness.js'
 import { makeIdentity } from '../../support/identity-mount.js'
 import { makeDatabase } from '../secrets/database-mount.js'
 import { APPROLE_OPTIONS } from '../auth/approle/approle-mount.js'
+import { makeJwt } from '../auth/jwt/jwt-mount.js'
 import { makeUserpass } from '../auth/userpass/userpass-mount.js'
 
 /** Requests with a write verb that change no replicated data: a secondary answers them itself. */
 const ANSWERED_HERE: ReadonlySet<string> = new Set([
   'approle role/:role_name/secret-id/lookup/? update',
   'approle role/:role_name/secret-id-accessor/lookup/? update',
+  'jwt login update',
   'userpass login/:username update',
   'identity lookup/entity update',
   'identity lookup/group update',
@@ -47,6 +49,7 @@ const ANSWERED_HERE: ReadonlySet<string> = new Set([
 
 const BACKENDS = [
   new BackendHarness(createApproleType(APPROLE_OPTIONS).factory),
+  makeJwt().harness,
   makeUserpass(),
   makeIdentity().harness,
   new BackendHarness(kvType.factory, { options: { version: '1' } }),
@@ -69,7 +72,7 @@ test('every write of every mount is listed as forwarded or as answered by the se
 })
 
 test('every row of the forwarding table exists in a mount', () => {
-  for (const name of ['approle', 'userpass', 'kv', 'transit', 'pki', 'database', 'identity']) {
+  for (const name of ['approle', 'jwt', 'userpass', 'kv', 'transit', 'pki', 'database', 'identity']) {
     const patterns = BACKENDS.filter(({ type }) => type === name).flatMap(({ paths }) =>
       paths.map((row) => row.pattern),
     )
