@@ -46,7 +46,7 @@ const PAGE_TOOLS = 'src/base/shell.ts'
  * files beside the folders.
  */
 const ORDER: Record<string, readonly string[]> = {
-  auth: ['approle jwt token userpass'],
+  auth: ['approle cert jwt token userpass'],
   cli: ['container terminal', 'commands vault', '.', 'completion'],
   core: [
     'acl namespaces passwords seal status',

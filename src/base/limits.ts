@@ -58,6 +58,10 @@ export const LIMITS = {
   hclCharactersMax: 1024 * 1024,
   hclDepthMax: 100,
   headerBytesMax: 32 * 1024,
+  /** Number of client certificate chains that a listener remembers for resumed TLS sessions. */
+  clientChainsMax: 1000,
+  /** Length of one client certificate in base64, in a request of another node. */
+  clientCertificateCharactersMax: 128 * 1024,
   /** Length of a request ID from another cluster. */
   requestIdBytesMax: 256,
   /** Time for the PROXY protocol header and the TLS handshake of a connection to an API listener. */

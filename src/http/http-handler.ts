@@ -1,3 +1,4 @@
+import type { ClientCertificates } from './connection/tls.js'
 import { requestGc } from '../base/garbage.js'
 import { uuid } from '../base/id.js'
 import { LIMITS } from '../base/limits.js'
@@ -45,6 +46,8 @@ export interface HttpHandlerOptions {
   readonly chrootNamespace?: string | undefined
   /** Information that the listener withholds from its clients. */
   readonly withheld?: readonly Withheld[] | undefined
+  /** The certificates of the clients, by connection. */
+  readonly clients: Pick<ClientCertificates, 'of'>
   /** Returns the rules of a path below `/v1/`. */
   readonly rulesOf: (path: string) => PathRules
   /**
@@ -122,7 +125,7 @@ export class HttpHandler {
   }
 
   #receive(message: Message, verb: string, target: Target): Received {
-    const { forwardedFor, rulesOf, chrootNamespace, withheld } = this.#options
+    const { forwardedFor, rulesOf, chrootNamespace, withheld, clients } = this.#options
     const remoteAddress = clientAddress(message, forwardedFor)
     const path = target.path.slice(API.length)
     return {
@@ -131,6 +134,7 @@ export class HttpHandler {
       path,
       query: target.query,
       remoteAddress,
+      peerCertificates: clients.of(message.socket),
       namespaceHeader: namespaceOf(message.headers, chrootNamespace),
       withheld,
       rules: rulesOf(path),

@@ -21,7 +21,7 @@ import {
   type ProxyProtocolSettings,
 } from './connection/proxied-connections.js'
 import { keepFirst } from './message/request-headers.js'
-import { isForeign, secureOptions, type TlsSettings } from './connection/tls.js'
+import { ClientCertificates, type SecureOptions, type TlsSettings } from './connection/tls.js'
 
 /** The limits of one listener, in bytes and milliseconds. The default of each limit is its value in `LIMITS`. */
 export interface HttpLimits {
@@ -35,7 +35,10 @@ export interface HttpLimits {
 }
 
 export interface HttpServerOptions
-  extends Omit<HttpHandlerOptions, 'bodyBytesMax' | 'idleMs' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'> {
+  extends Omit<
+    HttpHandlerOptions,
+    'clients' | 'bodyBytesMax' | 'idleMs' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'
+  > {
   /** By default, no path has rules. */
   readonly rulesOf?: HttpHandlerOptions['rulesOf']
   /** By default, every sender has the limits of an authenticated sender. */
@@ -75,6 +78,7 @@ const SWEEP_MS = 1000
 
 export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls, proxyProtocol } = options
+  const clients = new ClientCertificates()
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax
   const idleMs = limits.idleMs ?? LIMITS.idleMs
   const budgets = { bodies: new RequestBodyBudget(clock), answers: new ResponseBudget(clock) }
@@ -85,6 +89,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
     ...options,
     bodyBytesMax,
     idleMs,
+    clients,
   })
   const exchanges = new Exchanges(clock)
   const connections = new Connections(clock)
@@ -109,7 +114,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
     log.error('a response could not be sent', { error })
     request.socket.destroy()
   }
-  const server = createNodeServer(classes, limits, tls)
+  const server = createNodeServer(classes, limits, tls && clients.optionsOf(tls()))
   // Replaces Node's implementation, for which a connection is idle while the fast lane handles a message.
   server.closeIdleConnections = () => connections.endIdle()
 
@@ -128,7 +133,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const handshakes = (tls || proxied) && new Handshakes(clock, limits.handshakeMs ?? LIMITS.handshakeMs)
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
     const raw = handshakes?.end(socket)
-    if (isForeign(socket) || (proxied && !raw)) {
+    if (!clients.accept(socket) || (proxied && !raw)) {
       socket.destroy()
       return
     }
@@ -183,7 +188,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
         })
       }),
     reloadTls: () => {
-      if (tls && 'setSecureContext' in server) server.setSecureContext(secureOptions(tls()))
+      if (tls && 'setSecureContext' in server) server.setSecureContext(clients.optionsOf(tls()))
     },
     close: async (drainMs) => {
       if (!server.listening) return
@@ -215,7 +220,7 @@ const awaitAnswers = (socket: Socket, gate: MessageGate): void => {
   socket.on('end', pass)
 }
 
-const createNodeServer = (classes: ServerOptions, limits: HttpLimits, tls: HttpServerOptions['tls']) => {
+const createNodeServer = (classes: ServerOptions, limits: HttpLimits, secure: SecureOptions | undefined) => {
   const settings = {
     ...classes,
     maxHeaderSize: LIMITS.headerBytesMax,
@@ -227,7 +232,7 @@ const createNodeServer = (classes: ServerOptions, limits: HttpLimits, tls: HttpS
     allowHalfOpen: true,
     noDelay: true,
   }
-  const server = tls ? createSecureServer({ ...settings, ...secureOptions(tls()) }) : createServer(settings)
+  const server = secure ? createSecureServer({ ...settings, ...secure }) : createServer(settings)
   Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = limits.connectionsMax ?? LIMITS.connectionsMax
   return server

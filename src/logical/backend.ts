@@ -3,7 +3,16 @@ import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import type { FieldTable, Values } from './fields.js'
 import type { PathRuleTable } from './path-rules.js'
-import type { LeasedSecret, NamespaceRef, Operation, RenewalTimes, Request, Response, TokenOrigin } from './request.js'
+import type {
+  LeasedSecret,
+  NamespaceRef,
+  Operation,
+  RenewalCaller,
+  RenewalTimes,
+  Request,
+  Response,
+  TokenOrigin,
+} from './request.js'
 import type { Storage } from './storage.js'
 import type { TtlDecision } from './ttl.js'
 
@@ -152,7 +161,7 @@ export interface Backend {
    * Returns the TTLs that the issuer of a token currently grants. Rejects with LogicalError if the token may not be
    * renewed.
    */
-  renew?(origin: TokenOrigin): Promise<RenewalTimes> | RenewalTimes
+  renew?(origin: TokenOrigin, caller: RenewalCaller): Promise<RenewalTimes> | RenewalTimes
   /**
    * Extends the lifetime of a leased secret. Resolves to the new TTL. Rejects if the secret cannot be renewed. Absent
    * if no secret of the backend is renewable.

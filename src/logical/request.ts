@@ -58,6 +58,8 @@ export interface Request {
   /** The client's address for CIDR rules, in canonical form. An IPv4-mapped IPv6 address is in the form of IPv4. */
   readonly remoteAddress: string
   readonly remotePort: number
+  /** The certificates that the client presented to the listener, in DER, with its own first; undefined if none. */
+  readonly peerCertificates?: readonly Buffer[] | undefined
   /** The token as the client sent it. */
   readonly clientToken: string | undefined
   wrap: WrapRequest | undefined
@@ -141,6 +143,9 @@ export interface LoginAuth {
 
 /** The data of a login or a token role that is stored with the token, and passed to the backend at renewal. */
 export type TokenOrigin = Readonly<Pick<LoginAuth, 'policies' | 'internal'>>
+
+/** The properties of a renewal request that the issuer of the token can check. */
+export type RenewalCaller = Pick<Request, 'peerCertificates'>
 
 /**
  * The TTLs that the issuer of a token grants at renewal. An absent value means no restriction, and 0 means no limit.

@@ -1,4 +1,4 @@
-import type { AuthAnswer, NamespaceRef, TokenOrigin, TokenType, TokenView } from './request.js'
+import type { AuthAnswer, NamespaceRef, RenewalCaller, TokenOrigin, TokenType, TokenView } from './request.js'
 
 /**
  * A token to create. The caller has authorized the token and decided its policies. The token store decides its TTL.
@@ -51,6 +51,14 @@ export interface TokenInfo extends TokenView {
   readonly boundCidrs: readonly string[]
   readonly isOrphan: boolean
   readonly isRenewable: boolean
+}
+
+/** A renewal of a token. The response contains the token in the form `presented`. */
+export interface Renewal {
+  readonly incrementSeconds: number
+  readonly presented: string
+  /** The request of the caller, who may have another token. */
+  readonly request: RenewalCaller
 }
 
 /** A token that was created or renewed, and its warnings. */

@@ -118,10 +118,14 @@ const serveOwnPage = (): ((path: string, accept: string) => Rendered | undefined
 }
 
 /** Reads the certificate files of a listener. Paths are relative to the working directory. */
-const readTls = ({ certFile, keyFile, clientCaFile, requireClientCert, ...versions }: ListenerTls): TlsSettings => ({
-  ...versions,
-  cert: readNamedFile(certFile),
-  key: readNamedFile(keyFile),
-  clientCa: clientCaFile === '' ? undefined : readNamedFile(clientCaFile),
-  mustPresentCertificate: requireClientCert,
-})
+const readTls = (settings: ListenerTls): TlsSettings => {
+  const { certFile, keyFile, clientCaFile, requireClientCert, disableClientCerts, ...versions } = settings
+  return {
+    ...versions,
+    cert: readNamedFile(certFile),
+    key: readNamedFile(keyFile),
+    clientCa: clientCaFile === '' ? undefined : readNamedFile(clientCaFile),
+    mustPresentCertificate: requireClientCert,
+    ignoresClients: disableClientCerts,
+  }
+}

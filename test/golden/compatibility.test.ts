@@ -31,7 +31,7 @@ describe('the compatibility tables', () => {
 
   beforeAll(async () => {
     server = await startOpenServerProcess()
-    for (const type of ['approle', 'jwt', 'userpass']) await server.client.write(`sys/auth/${type}`, { type })
+    for (const type of ['approle', 'cert', 'jwt', 'userpass']) await server.client.write(`sys/auth/${type}`, { type })
     await server.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
     await server.client.write('sys/mounts/transit', { type: 'transit' })
     await server.client.write('sys/mounts/database', { type: 'database' })

@@ -182,7 +182,7 @@ export class TokenWorld {
   #renewalTimes(entry: TokenEntry): RenewalTimes {
     const { origin } = entry
     if (!origin) throw new Error('the token came from no login')
-    if (entry.role !== '') return this.backend.renew?.(origin) as RenewalTimes
+    if (entry.role !== '') return this.backend.renew?.(origin, {}) as RenewalTimes
     return this.logins.get(entry.path)?.() ?? {}
   }
 }

@@ -1,5 +1,5 @@
 import type { TokenView } from '../../logical/request.js'
-import type { IssuedToken, TokenInfo, TokenRequest } from '../../logical/token-request.js'
+import type { IssuedToken, Renewal, TokenInfo, TokenRequest } from '../../logical/token-request.js'
 
 /** The operations of the token store that the endpoints of auth/token use. All errors are LogicalErrors. */
 export interface TokenAuthority {
@@ -8,8 +8,7 @@ export interface TokenAuthority {
   findByAccessor(accessor: string): TokenInfo | undefined
   listAccessors(namespaceId: string): Promise<string[]>
   create(request: TokenRequest): Promise<IssuedToken>
-  /** Renews a token. The response contains the token in the form `presented`. */
-  renew(token: TokenInfo, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken>
+  renew(token: TokenInfo, options: Renewal): Promise<IssuedToken>
   revokeTree(token: TokenInfo): Promise<void>
   revokeAndOrphan(token: TokenInfo): Promise<void>
   /** Returns the policies that the token's entity adds, sorted. */

@@ -82,24 +82,28 @@ const lookupData = (
 }
 
 export const renewPaths = (authority: TokenAuthority): PathSpec[] => {
-  const renew = async (token: TokenInfo, presented: string, incrementSeconds: number): Promise<Response> => {
-    const { auth, warnings } = await authority.renew(token, { incrementSeconds, presented })
+  const renew = async (
+    token: TokenInfo,
+    presented: string,
+    { request, values }: Pick<Call<typeof INCREMENT_FIELD>, 'request' | 'values'>,
+  ): Promise<Response> => {
+    const { auth, warnings } = await authority.renew(token, { incrementSeconds: values.increment, presented, request })
     return { auth, warnings }
   }
   return [
     definePath('renew-self', INCREMENT_FIELD, 'Renew the token of the request.', {
-      update: ({ request, values }) => renew(ownToken(authority, request), request.clientToken ?? '', values.increment),
+      update: (call) => renew(ownToken(authority, call.request), call.request.clientToken ?? '', call),
     }),
     definePath('renew', { ...TOKEN_FIELD, ...INCREMENT_FIELD }, 'Renew a token.', {
       update: (call) => {
         const presented = namedToken(call)
         const token = findToken(authority, call.request, presented)
         if (!token) throw invalid('token not found')
-        return renew(token, presented, call.values.increment)
+        return renew(token, presented, call)
       },
     }),
     definePath('renew-accessor', { ...ACCESSOR_FIELD, ...INCREMENT_FIELD }, 'Renew a token by its accessor.', {
-      update: (call) => renew(requireByAccessor(authority, call), '', call.values.increment),
+      update: (call) => renew(requireByAccessor(authority, call), '', call),
     }),
   ]
 }

@@ -9,7 +9,7 @@ import { hasEnded, type StoredToken, TOKEN_KEYS, type TokenEntry } from './token
 import type { TokenTable, TokenTableOptions } from './token-table.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import type { RenewalTimes, TokenView } from '../../logical/request.js'
+import type { RenewalCaller, RenewalTimes, TokenView } from '../../logical/request.js'
 import type { IdentityStore } from '../identity/identity.js'
 import type { LeaseOwner, LeaseStore } from '../leases/leases.js'
 
@@ -122,7 +122,7 @@ export interface TokenStoreOptions extends TokenTableOptions, TokenFormsOptions 
   /**
    * Asks the token's issuing backend for its current times. Rejects with LogicalError if the token may not be renewed.
    */
-  readonly renewalTimes: (entry: TokenEntry) => Promise<RenewalTimes> | RenewalTimes
+  readonly renewalTimes: (entry: TokenEntry, caller: RenewalCaller) => Promise<RenewalTimes> | RenewalTimes
   /** Called for each token issued by an auth method or created through auth/token. */
   readonly onIssued?: (entry: TokenEntry) => void
   /** Set on a secondary. Asks the primary to find or create the entity of an alias, and returns the entity ID. */

@@ -1,7 +1,7 @@
 import { lifeMs } from '../../base/duration.js'
 import { invalid, isReadOnly, permissionDenied } from '../../logical/errors.js'
 import type { NamespaceRef, TokenView } from '../../logical/request.js'
-import type { IssuedToken, TokenRequest } from '../../logical/token-request.js'
+import type { IssuedToken, Renewal, TokenRequest } from '../../logical/token-request.js'
 import type { ReportedAlias } from '../identity/primary-entities.js'
 import { answerOf } from './token-format.js'
 import { PresentedTokens } from './presented-tokens.js'
@@ -197,10 +197,10 @@ export class TokenStore {
    * Renews a token. Rejects with LogicalError 400 if the token cannot be renewed or no longer exists. The response
    * contains `presented` as the token.
    */
-  async renew(entry: TokenEntry, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken> {
+  async renew(entry: TokenEntry, options: Renewal): Promise<IssuedToken> {
     checkRenewable(entry)
     const { clock, leaseTtls, renewalTimes } = this.#options
-    const current = entry.origin && (await renewalTimes(entry))
+    const current = entry.origin && (await renewalTimes(entry, options.request))
     const mount = leaseTtls(entry.namespace.id, entry.path)
     const nowMs = clock.now()
     const { incrementSeconds } = options

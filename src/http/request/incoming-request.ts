@@ -38,6 +38,8 @@ export interface Received<Head extends MessageHead = Message> {
   readonly rules: PathRules
   readonly query: string
   readonly remoteAddress: string
+  /** As in `Request`. */
+  readonly peerCertificates?: readonly Buffer[] | undefined
   /** As in `IncomingRequest`. */
   readonly namespaceHeader: string | undefined
   /** As in `Request`. */
@@ -139,6 +141,7 @@ export const readRequest = (
     headers: message.headers,
     remoteAddress,
     remotePort: message.socket.remotePort ?? 0,
+    peerCertificates: received.peerCertificates,
     withheld: received.withheld,
     wrap,
     target: originForm(message.url ?? ''),

@@ -64,6 +64,11 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'role/:role_name/secret-id-accessor/destroy/?': ['update', 'delete'],
     'tidy/secret-id': ['update'],
   },
+  cert: {
+    config: ['update'],
+    'certs/:name': ['update', 'delete'],
+    'crls/:name': ['update', 'delete'],
+  },
   jwt: {
     config: ['update'],
     'role/:name': ['update', 'delete'],

@@ -28,7 +28,7 @@ export interface Relayed {
 
 export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise<Buffer> => {
   const { id, operation, path, namespaceHeader, data, headers, remoteAddress, remotePort, clientToken, wrap } = request
-  const { isHead, bodyBytes = 0, bodyRefusal, withheld } = request
+  const { isHead, bodyBytes = 0, bodyRefusal, withheld, peerCertificates } = request
   const fields = {
     id,
     operation,
@@ -41,6 +41,7 @@ export const encodeRelayed = async ({ request, asks, waitMs }: Relayed): Promise
     isHead,
     bodyBytes,
     withheld: withheld && [...withheld],
+    peerCertificates: peerCertificates?.map((der) => der.toString('base64')),
     bodyRefusal: bodyRefusal && { code: bodyRefusal.code, message: bodyRefusal.message },
   }
   const text = printJson({ ...fields, data, headers, asks, waitMs })
@@ -62,6 +63,7 @@ export const decodeRelayed = (payload: Buffer): Relayed => {
     bodyBytes: typeof fields.bodyBytes === 'number' ? fields.bodyBytes : 0,
     bodyRefusal: bodyRefusalOf(fields.bodyRefusal),
     withheld: withheldOf(fields.withheld),
+    peerCertificates: certificatesOf(fields.peerCertificates),
   }
   return { request, asks: askedOf(fields.asks), waitMs: waitOf(fields.waitMs) }
 }
@@ -96,6 +98,13 @@ const withheldOf = (value: JsonValue | undefined): readonly Withheld[] | undefin
   const isKnown = (one: unknown): one is Withheld => WITHHOLDABLE.some((known) => known === one)
   if (!Array.isArray(value) || !value.every(isKnown)) throw invalidField('listener')
   return value
+}
+
+const certificatesOf = (value: JsonValue | undefined): readonly Buffer[] | undefined => {
+  if (value === undefined) return undefined
+  if (!Array.isArray(value)) throw invalidField('certificates')
+  const max = LIMITS.clientCertificateCharactersMax
+  return value.map((one) => Buffer.from(textOf('certificate', one, max), 'base64'))
 }
 
 /** Returns the error with which the standby failed to read the body. A request with this error must not be executed. */

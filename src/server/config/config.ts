@@ -62,6 +62,7 @@ export interface ListenerTls extends Pick<TlsSettings, 'minVersion' | 'maxVersio
   readonly keyFile: string
   readonly clientCaFile: string
   readonly requireClientCert: boolean
+  readonly disableClientCerts?: boolean
 }
 
 export interface LogConfig {

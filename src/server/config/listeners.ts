@@ -163,6 +163,7 @@ const resolveTls = (settings: ResolvedSettings): ListenerTls => {
     keyFile,
     clientCaFile: disableClientCerts ? '' : clientCaFile,
     requireClientCert,
+    disableClientCerts,
     minVersion: oldest === 'tls13' ? 'TLSv1.3' : 'TLSv1.2',
     maxVersion: newest === 'tls12' ? 'TLSv1.2' : undefined,
     ciphers: suites.ciphers,

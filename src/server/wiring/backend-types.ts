@@ -1,4 +1,5 @@
 import { createApproleType } from '../../auth/approle/backend.js'
+import { certType } from '../../auth/cert/backend.js'
 import { createJwtType } from '../../auth/jwt/backend.js'
 import { createUserpassType } from '../../auth/userpass/backend.js'
 import type { BackendType } from '../../logical/backend.js'
@@ -27,6 +28,7 @@ export const createBackendTypes = ({
     createPkiType(overrides?.makePrivateKey),
     createDatabaseType(database),
     createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle }),
+    certType,
     createJwtType({ fetch: (url, caPem) => fetchDocument(url, caPem, network) }),
     createUserpassType({ passwords, lockout: userLockout.userpass }),
   ]

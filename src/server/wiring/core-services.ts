@@ -122,10 +122,10 @@ export const createCoreServices = (options: CoreServicesOptions) => {
         wrap: undefined,
         needsSudo: true,
       }).isAllowed,
-    renewalTimes: (entry) => {
+    renewalTimes: (entry, caller) => {
       const mount = router.find(entry.namespace, entry.path)?.mount
       if (!entry.origin || !mount?.backend.renew) throw new Error('no backend can renew the token of this login')
-      return mount.backend.renew(entry.origin)
+      return mount.backend.renew(entry.origin, caller)
     },
     onIssued: (entry) => {
       const mount = router.find(entry.namespace, entry.path)?.mount

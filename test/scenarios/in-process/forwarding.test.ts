@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
 import { FORWARDED } from '../../../src/replication/forwarding/forwardable.js'
+import { TestCertificate } from '../../support/client-certificates.js'
 import { Issuer } from '../../support/issuer.js'
 import { RogueSecondary } from '../../support/rogue-secondary.js'
 
@@ -37,7 +38,9 @@ const write = (method: string, path: Write['path'], body?: Write['body'], more: 
  * Returns one request on the secondary for each pattern and operation of the table, in an order in which all of them
  * succeed.
  */
-const createWrites = (ids: Map<string, string>): readonly (readonly [string, Write])[] => {
+const createWrites = async (ids: Map<string, string>): Promise<readonly (readonly [string, Write])[]> => {
+  const authority = await TestCertificate.authority('root')
+  const crl = await authority.revoke(authority)
   const role = 'auth/approle/role/r'
   const property = (name: string, field: string, value: unknown): [string, Write][] => [
     [`approle role/:role_name/${name} update`, write('POST', `${role}/${name}`, { [field]: value })],
@@ -51,6 +54,12 @@ const createWrites = (ids: Map<string, string>): readonly (readonly [string, Wri
     ['system mounts/*path/tune update', write('POST', 'sys/mounts/two/tune', { description: 'd' })],
     ['system auth/*path update', write('POST', 'sys/auth/approle', { type: 'approle' })],
     ['', write('POST', 'sys/auth/userpass', { type: 'userpass' })],
+    ['', write('POST', 'sys/auth/cert', { type: 'cert' })],
+    ['cert config update', write('POST', 'auth/cert/config', { disable_binding: true })],
+    ['cert certs/:name update', write('POST', 'auth/cert/certs/r', { certificate: authority.pem })],
+    ['cert certs/:name delete', write('DELETE', 'auth/cert/certs/r')],
+    ['cert crls/:name update', write('POST', 'auth/cert/crls/l', { crl })],
+    ['cert crls/:name delete', write('DELETE', 'auth/cert/crls/l')],
     ['', write('POST', 'sys/auth/jwt', { type: 'jwt' })],
     ['jwt config update', write('POST', 'auth/jwt/config', { jwt_validation_pubkeys: new Issuer().publicKeyPem })],
     [
@@ -290,7 +299,7 @@ it('every row of the forwarding table is a write that works on a secondary', asy
   const ids = new Map<string, string>()
   const token = (await A.client.read('sys/auth/token')).data as { accessor: string }
   ids.set('accessor', token.accessor)
-  const writes = createWrites(ids)
+  const writes = await createWrites(ids)
   expect(
     writes
       .map(([row]) => row)

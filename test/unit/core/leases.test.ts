@@ -47,7 +47,7 @@ describe('looking up', () => {
       renewable: true,
       ttl: 3000,
     })
-    await world.tokens.renew(world.entry(token), { incrementSeconds: 60, presented: token })
+    await world.tokens.renew(world.entry(token), { incrementSeconds: 60, presented: token, request: {} })
     expect((await put('leases/lookup', { lease_id: lease }))?.data).toMatchObject({
       last_renewal: '2023-11-14T22:23:20.000000000Z',
       ttl: 60,

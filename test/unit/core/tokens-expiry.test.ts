@@ -74,7 +74,7 @@ describe('the sweep', () => {
   it('the sweep keeps a token that was renewed meanwhile', async () => {
     const token = await make('10m')
     world.clock.advance(500_000)
-    await world.tokens.renew(world.entry(token), { incrementSeconds: 600, presented: token })
+    await world.tokens.renew(world.entry(token), { incrementSeconds: 600, presented: token, request: {} })
     world.clock.advance(200_000)
     await world.tokens.sweep()
     expect(world.tokens.find(token)).toBeDefined()

@@ -92,7 +92,7 @@ describe('a token that an earlier version has stored', () => {
     await storeEarlier()
     world.logins.set(PATH, () => ({ ttlSeconds: 0 }))
     world.clock.advance(1000)
-    await world.tokens.renew(world.entry(ID), { incrementSeconds: 7200, presented: ID })
+    await world.tokens.renew(world.entry(ID), { incrementSeconds: 7200, presented: ID, request: {} })
     expect(await world.keyCount()).toBe(before + 4)
     world.clock.advance(2 * HOUR_MS - 1)
     await world.tokens.sweep()

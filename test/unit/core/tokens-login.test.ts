@@ -127,7 +127,7 @@ describe('the address of whoever uses it', () => {
 
 describe('renewal of a login', () => {
   const renew = async (token: string, incrementSeconds = 0) =>
-    world.tokens.renew(world.entry(token), { incrementSeconds, presented: token })
+    world.tokens.renew(world.entry(token), { incrementSeconds, presented: token, request: {} })
   const roleSays = (times: RenewalTimes) => world.logins.set('auth/approle/login', () => times)
 
   it('renewal of a login follows the current role', async () => {
@@ -174,7 +174,7 @@ describe('renewal of a login', () => {
     const { auth } = await world.login({ ttlSeconds: 3600 })
     const entry = world.entry(auth.clientToken)
     await world.tokens.revokeTree(entry)
-    const late = world.tokens.renew(entry, { incrementSeconds: 60, presented: auth.clientToken })
+    const late = world.tokens.renew(entry, { incrementSeconds: 60, presented: auth.clientToken, request: {} })
     expect(await refusal(late)).toEqual(['invalid-request', 'token not found'])
     expect(world.tokens.find(auth.clientToken)).toBeUndefined()
   })

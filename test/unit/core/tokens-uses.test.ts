@@ -45,7 +45,11 @@ describe('limited uses', () => {
     const token = await makeToken(1)
     const entry = world.entry(token)
     expect(await world.tokens.use(entry)).toBe('last')
-    const { auth } = await world.tokens.renew(world.entry(token), { incrementSeconds: 600, presented: token })
+    const { auth } = await world.tokens.renew(world.entry(token), {
+      incrementSeconds: 600,
+      presented: token,
+      request: {},
+    })
     expect(auth.leaseDurationSeconds).toBe(600)
     expect(await world.tokens.use(world.entry(token))).toBe('spent')
   })

@@ -8,6 +8,7 @@ import { BackendHarness } from '../../support/backend-harness.js'
 import { makeIdentity } from '../../support/identity-mount.js'
 import { makeDatabase } from '../secrets/database-mount.js'
 import { APPROLE_OPTIONS } from '../auth/approle/approle-mount.js'
+import { certType } from '../../../src/auth/cert/backend.js'
 import { makeJwt } from '../auth/jwt/jwt-mount.js'
 import { makeUserpass } from '../auth/userpass/userpass-mount.js'
 
@@ -15,6 +16,7 @@ import { makeUserpass } from '../auth/userpass/userpass-mount.js'
 const ANSWERED_HERE: ReadonlySet<string> = new Set([
   'approle role/:role_name/secret-id/lookup/? update',
   'approle role/:role_name/secret-id-accessor/lookup/? update',
+  'cert login update',
   'jwt login update',
   'userpass login/:username update',
   'identity lookup/entity update',
@@ -49,6 +51,7 @@ const ANSWERED_HERE: ReadonlySet<string> = new Set([
 
 const BACKENDS = [
   new BackendHarness(createApproleType(APPROLE_OPTIONS).factory),
+  new BackendHarness(certType.factory),
   makeJwt().harness,
   makeUserpass(),
   makeIdentity().harness,
@@ -72,7 +75,7 @@ test('every write of every mount is listed as forwarded or as answered by the se
 })
 
 test('every row of the forwarding table exists in a mount', () => {
-  for (const name of ['approle', 'jwt', 'userpass', 'kv', 'transit', 'pki', 'database', 'identity']) {
+  for (const name of ['approle', 'cert', 'jwt', 'userpass', 'kv', 'transit', 'pki', 'database', 'identity']) {
     const patterns = BACKENDS.filter(({ type }) => type === name).flatMap(({ paths }) =>
       paths.map((row) => row.pattern),
     )

@@ -25,6 +25,7 @@ const REQUEST: IncomingRequest = {
   headers: { 'x-vault-token': 'hvs.secret', 'x-two': ['a', 'b'] },
   remoteAddress: '2001:db8::1',
   remotePort: 65_535,
+  peerCertificates: [Buffer.from('leaf'), Buffer.from([0, 255])],
   clientToken: 'hvs.secret',
   wrap: { ttlSeconds: 60, format: 'jwt' },
   isHead: true,
@@ -68,6 +69,9 @@ test('a relayed request can have a body and headers of maximum size', async () =
 
 const JUNK: readonly (readonly [string, unknown])[] = [
   ['waitMs', -1],
+  ['peerCertificates', 'AAAA'],
+  ['peerCertificates', [1]],
+  ['peerCertificates', ['A'.repeat(LIMITS.clientCertificateCharactersMax + 1)]],
   ['waitMs', undefined],
   ['operation', 'constructor'],
   ['operation', undefined],

@@ -60,7 +60,7 @@ describe('login by password', () => {
   })
 
   describe('renewal of a userpass token', () => {
-    const renew = async (auth: LoginAuth) => userpass.backend.renew?.(auth)
+    const renew = async (auth: LoginAuth) => userpass.backend.renew?.(auth, {})
     const given = async () => {
       const auth = (await login())?.login
       if (!auth) throw new Error('no login')

@@ -272,7 +272,7 @@ describe('renewal', () => {
     await approle.makeRole('r', { token_ttl: 60, token_policies: 'a', token_explicit_max_ttl: 600 })
   })
   const given = async () => approle.auth('r', (await approle.issue('r')).secretId)
-  const renew = async (auth: Awaited<ReturnType<typeof given>>) => approle.harness.backend.renew?.(auth)
+  const renew = async (auth: Awaited<ReturnType<typeof given>>) => approle.harness.backend.renew?.(auth, {})
 
   it('renewal of an AppRole token takes ttl, maximum and period of the current role, and nothing else', async () => {
     const auth = await given()

@@ -259,7 +259,7 @@ describe('renewal of a token of jwt', () => {
     const auth = await login()
     if (!auth) throw new Error('no login')
     await setRole({ token_ttl: 60, token_max_ttl: 120, token_period: 30 })
-    const renew = async () => harness.backend.renew?.(auth)
+    const renew = async () => harness.backend.renew?.(auth, {})
     expect(await renew()).toEqual({ ttlSeconds: 60, maxTtlSeconds: 120, periodSeconds: 30 })
     await harness.call('delete', 'role/dev')
     expect((await refusal(renew()))[1]).toBe('role dev does not exist during renewal')

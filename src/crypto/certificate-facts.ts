@@ -1,0 +1,98 @@
+/** What an auth method reads from the certificates of clients and from revocation lists. */
+import { X509Certificate } from 'node:crypto'
+import type { SubjectAlternativeNameExtension, X509Certificate as Parsed } from '@peculiar/x509'
+import { attempt } from '../base/attempt.js'
+import { loadX509 } from './certificates.js'
+import { sha256Hex } from './digest.js'
+import { derOf } from './pem.js'
+
+export interface CertificateFacts {
+  readonly certificate: X509Certificate
+  /** Empty without a common name. */
+  readonly commonName: string
+  readonly organizationalUnits: readonly string[]
+  readonly dnsNames: readonly string[]
+  readonly emailAddresses: readonly string[]
+  readonly uris: readonly string[]
+  /** In decimal. */
+  readonly serialNumber: string
+  /** In hex with colons; empty without the extension. */
+  readonly subjectKeyId: string
+  readonly authorityKeyId: string
+  /** Identifies the public key, also without a subject key identifier. */
+  readonly keyId: string
+  /** The DER of the extensions by object identifier. */
+  readonly extensions: ReadonlyMap<string, Buffer>
+  /** Maximum number of intermediate certificates below this one; undefined means no limit. */
+  readonly pathLength: number | undefined
+  /** Why no chain may contain the certificate; undefined if it has no such property. */
+  readonly defect: string | undefined
+}
+
+/** Parses certificates in DER. Rejects with an error if one is invalid. */
+export const readCertificates = async (ders: readonly Buffer[]): Promise<CertificateFacts[]> => {
+  const x509 = await loadX509()
+  return ders.map((der) => {
+    const parsed = new x509.X509Certificate(der)
+    const certificate = new X509Certificate(der)
+    const names = parsed.getExtension(x509.SubjectAlternativeNameExtension)
+    const subjectKeyId = colons(parsed.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId)
+    return {
+      certificate,
+      commonName: parsed.subjectName.getField('CN')[0] ?? '',
+      organizationalUnits: parsed.subjectName.getField('OU'),
+      dnsNames: namesOf(names, 'dns'),
+      emailAddresses: namesOf(names, 'email'),
+      uris: namesOf(names, 'url'),
+      serialNumber: decimal(certificate.serialNumber),
+      subjectKeyId,
+      authorityKeyId: colons(parsed.getExtension(x509.AuthorityKeyIdentifierExtension)?.keyId),
+      keyId: subjectKeyId || sha256Hex(certificate.publicKey.export({ type: 'spki', format: 'der' })),
+      extensions: new Map(parsed.extensions.map(({ type, value }) => [type, Buffer.from(value)])),
+      pathLength: parsed.getExtension(x509.BasicConstraintsExtension)?.pathLength,
+      defect: defectOf(parsed),
+    }
+  })
+}
+
+/** Returns the serial numbers of a revocation list in PEM, in decimal. Rejects with an error for any other text. */
+export const readRevokedSerials = async (pem: string): Promise<string[]> => {
+  const { X509Crl } = await loadX509()
+  if (!/^-----BEGIN X509 CRL-----\s/.test(pem.trim())) throw new Error('it is not a revocation list in PEM')
+  const list = new X509Crl(derOf(pem))
+  // The library finds no entries in such a list. RFC 5280 requires the field.
+  if (!list.nextUpdate) throw new Error('it has no nextUpdate')
+  return list.entries.map(({ serialNumber }) => decimal(serialNumber))
+}
+
+const decimal = (hex: string): string => BigInt(`0x${hex}`).toString()
+
+const colons = (hex = ''): string => hex.match(/../g)?.join(':').toLowerCase() ?? ''
+
+const namesOf = (extension: SubjectAlternativeNameExtension | null, type: string): string[] =>
+  extension?.names.items.filter((name) => name.type === type).map(({ value }) => value) ?? []
+
+/**
+ * Critical extensions that chains are checked against, or that have no meaning here: subject and issuer alternative
+ * names, key usages, basic constraints, distribution points and policies. Name constraints are not supported.
+ */
+const KNOWN_CRITICAL: ReadonlySet<string> = new Set([15, 17, 18, 19, 31, 32, 37].map((id) => `2.5.29.${id}`))
+
+const defectOf = ({ extensions, signatureAlgorithm }: Parsed): string | undefined => {
+  const unknown = extensions.find(({ critical, type }) => critical && !KNOWN_CRITICAL.has(type))
+  if (unknown) return `the critical extension ${unknown.type} is not supported`
+  return signatureAlgorithm.hash?.name === 'SHA-1' ? 'the signature uses SHA-1' : undefined
+}
+
+const TEXT_TAGS: ReadonlySet<number | undefined> = new Set([12, 18, 19, 20, 22])
+
+/** Returns the text of an ASN.1 string in DER; undefined for any other value. */
+export const derText = (der: Buffer): string | undefined => {
+  const [tag, first] = der
+  if (first === undefined) return undefined
+  const lengthBytes = first < 0x80 ? 0 : first & 0x7f
+  if (!TEXT_TAGS.has(tag) || lengthBytes > 4) return undefined
+  const length = lengthBytes === 0 ? first : attempt(() => der.readUIntBE(2, lengthBytes))
+  const content = der.subarray(2 + lengthBytes)
+  return length === content.length ? content.toString(tag === 12 ? 'utf8' : 'latin1') : undefined
+}
