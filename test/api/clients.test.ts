@@ -1,7 +1,13 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import nodeVault from 'node-vault'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { TestCertificate } from '../support/client-certificates.js'
+import { Issuer } from '../support/issuer.js'
+import { freePorts } from '../support/local-config.js'
+import { disposeAfterTest, Program, STARTED } from '../support/program.js'
 import { type ServerProcess, startServerProcess } from '../support/server-process.js'
 
 /** Unmodified third-party clients against a running server. */
@@ -157,6 +163,35 @@ describe('node-vault', () => {
     )
   })
 
+  it('node-vault logs in with a JWT', async () => {
+    const issuer = new Issuer()
+    await call('enableAuth', { mount_point: 'jwt', type: 'jwt' })
+    await vault().write('auth/jwt/config', { jwt_validation_pubkeys: [issuer.publicKeyPem] })
+    await vault().write('auth/jwt/role/app', { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['vault'] })
+    const jwt = await issuer.sign({ sub: 'joe', aud: 'vault', iat: Math.floor(systemClock.now() / 1000) })
+    const { auth } = await call('jwtLogin', { role: 'app', jwt })
+    expect(auth).toMatchObject({ metadata: { role: 'app' }, token_policies: ['default'] })
+    await expect(call('jwtLogin', { role: 'none', jwt })).rejects.toThrow('role "none" could not be found')
+  })
+
+  it('node-vault logs in with a client certificate', async () => {
+    const { api } = await freePorts()
+    const flags = ['-dev-tls', `-dev-listen-address=127.0.0.1:${api}`, '-dev-root-token-id=root']
+    const program = disposeAfterTest(new Program(['server', ...flags]))
+    await program.untilPrinted(STARTED)
+    const ca = readFileSync(/VAULT_CACERT='([^']+)'/.exec(program.stdout)?.[1] ?? '', 'utf8')
+    const root = await TestCertificate.authority('root')
+    const { pem: cert, privateKey: key } = await root.issue({ commonName: 'joe' })
+    const endpoint = `https://127.0.0.1:${api}`
+    const client = nodeVault({ endpoint, token: 'root', requestOptions: { ca, cert, key } }) as nodeVault.client &
+      Record<string, Method>
+    await client.write('sys/auth/cert', { type: 'cert' })
+    await client.write('auth/cert/certs/app', { certificate: root.pem })
+    called.add('certLogin')
+    const login = await client.certLogin?.()
+    expect(login?.auth).toMatchObject({ metadata: { cert_name: 'app', common_name: 'joe' } })
+  })
+
   it('node-vault manages AppRole roles and logs in by AppRole', async () => {
     const role = { role_name: 'app' }
     await call('addApproleRole', { ...role, policies: 'reader', token_ttl: 600 })
@@ -238,7 +273,7 @@ describe('node-vault', () => {
 
   it('these tests call every method of node-vault that belongs to an implemented endpoint', () => {
     const foreign =
-      /^(gcp|github|kubernetes|awsIam|ldap|okta|radius|cert|jwt)Login$|[kK]ubernetes|^(encrypt|decrypt|rewrap)Data$|^transit|Database/
+      /^(gcp|github|kubernetes|awsIam|ldap|okta|radius)Login$|[kK]ubernetes|^(encrypt|decrypt|rewrap)Data$|^transit|Database/
     const methods = Object.keys(vault().commands as object)
     const missing = methods.filter((method) => !foreign.test(method) && !called.has(method))
     expect(missing).toEqual([])

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { TestCertificate } from '../support/client-certificates.js'
+import { Issuer } from '../support/issuer.js'
 import { type ServerProcess, startServerProcess } from '../support/server-process.js'
 import { dataOf, type Send, type WireAnswer, wire } from '../support/wire.js'
 
@@ -114,6 +117,49 @@ describe('approle', () => {
     expect(wrapped.json?.wrap_info).toMatchObject({ ttl: 60, creation_path: 'auth/approle/role/app/secret-id' })
     expect((await send('DELETE', 'auth/approle/role/app')).status).toBe(204)
     expect(errorsOf(await send('LIST', 'auth/approle/role'))).toEqual([404, []])
+  })
+})
+
+describe('jwt and cert', () => {
+  it('hvac configures jwt, manages its roles and logs in', async () => {
+    const issuer = new Issuer()
+    expect((await post('sys/auth/jwt', { type: 'jwt', description: null, config: null, local: false })).status).toBe(
+      204,
+    )
+    expect((await post('auth/jwt/config', { jwt_validation_pubkeys: [issuer.publicKeyPem] })).status).toBe(204)
+    const role = {
+      name: 'app',
+      role_type: 'jwt',
+      bound_audiences: ['vault'],
+      user_claim: 'sub',
+      groups_claim: 'groups',
+      allowed_redirect_uris: [],
+      bound_claims_type: 'string',
+      verbose_oidc_logging: false,
+      token_policies: ['dev'],
+    }
+    expect((await post('auth/jwt/role/app', role)).status).toBe(204)
+    expect((await send('LIST', 'auth/jwt/role')).json?.data.keys).toEqual(['app'])
+    const iat = Math.floor(systemClock.now() / 1000)
+    const jwt = await issuer.sign({ sub: 'joe', aud: 'vault', iat, groups: ['a'] })
+    const login = await post('auth/jwt/login', { role: 'app', jwt }, client(server.address))
+    expect(login.json?.auth.token_policies).toEqual(['default', 'dev'])
+    expect((await send('DELETE', 'auth/jwt/role/app')).status).toBe(204)
+  })
+
+  it('hvac manages the roles and the configuration of cert', async () => {
+    const { pem } = await TestCertificate.authority('root')
+    expect((await post('sys/auth/cert', { type: 'cert', description: null, config: null, local: false })).status).toBe(
+      204,
+    )
+    const role = { name: 'web', certificate: pem, token_policies: ['ops'] }
+    expect((await post('auth/cert/certs/web', role)).status).toBe(204)
+    expect((await send('GET', 'auth/cert/certs/web')).json?.data.display_name).toBe('web')
+    expect((await send('LIST', 'auth/cert/certs')).json?.data.keys).toEqual(['web'])
+    expect((await post('auth/cert/config', { disable_binding: true })).status).toBe(204)
+    const login = await post('auth/cert/login', { name: 'web' }, client(server.address))
+    expect(errorsOf(login)).toEqual([400, ['client certificate must be supplied']])
+    expect((await send('DELETE', 'auth/cert/certs/web')).status).toBe(204)
   })
 })
 

@@ -125,15 +125,17 @@ it('sys/decode-token decodes a generated token for a client without a token', as
 it('the plugin catalog lists the built-in types, and rejects others', async () => {
   const { auth, database, secret, detailed } = dataOf(await root('GET', 'sys/plugins/catalog'))
   expect({ auth, database, secret }).toEqual({
-    auth: ['approle', 'userpass'],
-    database: [],
-    secret: ['kv', 'pki', 'transit'],
+    auth: ['approle', 'cert', 'jwt', 'userpass'],
+    database: ['postgresql-database-plugin'],
+    secret: ['database', 'kv', 'pki', 'transit'],
   })
   const version = expect.stringMatching(/^v\d+\.\d+\.\d+\+builtin\.vault$/)
   const facts = { builtin: true, deprecation_status: 'supported', version }
-  expect(detailed).toHaveLength(5)
+  expect(detailed).toHaveLength(9)
   expect(detailed).toContainEqual({ ...facts, name: 'kv', type: 'secret' })
-  expect(dataOf(await root('LIST', 'sys/plugins/catalog/auth'))).toEqual({ keys: ['approle', 'userpass'] })
+  expect(dataOf(await root('LIST', 'sys/plugins/catalog/auth'))).toEqual({
+    keys: ['approle', 'cert', 'jwt', 'userpass'],
+  })
   const kv = await root('GET', 'sys/plugins/catalog/secret/kv')
   expect(dataOf(kv)).toEqual({ ...facts, name: 'kv', args: [], command: '', sha256: '' })
   expect(refusalOf(await root('GET', 'sys/plugins/catalog/auth/kv'))).toEqual([404, []])
