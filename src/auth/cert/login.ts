@@ -19,7 +19,6 @@ export const loginPath = ({ storage }: BackendContext, matcher: RoleMatcher): Pa
     const match = await matcher.match(request, values.name)
     const { name, role, client } = match
     if (!isWithinBoundCidrs(role.token.boundCidrs ?? [], request.remoteAddress)) throw permissionDenied()
-    if (client.commonName === '') throw invalid('the client certificate has no common name, so it has no alias name')
     const metadata = metadataOf(match)
     const aliasMetadata = findConfig(storage).hasAliasMetadata ? metadata : {}
     return {

@@ -51,4 +51,5 @@ const findChanges = (reader: ReadStorage, entityId: string, { groups, ...mount }
   }
 }
 
-const isAliasName = (name: string): boolean => name !== '' && Buffer.byteLength(name) <= LIMITS.aliasNameBytesMax
+/** Returns whether an alias can have this name. */
+export const isAliasName = (name: string): boolean => name !== '' && Buffer.byteLength(name) <= LIMITS.aliasNameBytesMax

@@ -1,12 +1,13 @@
 import type { Clock } from '../../base/clock.js'
+import { LIMITS } from '../../base/limits.js'
 import type { Random } from '../../base/random.js'
-import { isReadOnly, permissionDenied } from '../../logical/errors.js'
+import { invalid, isReadOnly, permissionDenied } from '../../logical/errors.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 import { lowerNames } from '../../logical/token-fields.js'
 import type { AliasFactors, Entity, Group, IdentityRecord, Membership, RecordFinder } from '../../logical/identity.js'
 import { RecentCache } from '../../base/recent-cache.js'
 import type { EntityView, GroupView } from '../acl/acl-pattern.js'
-import { hasReportedGroups, putReportedGroups } from './external-groups.js'
+import { hasReportedGroups, isAliasName, putReportedGroups } from './external-groups.js'
 import { GROUPS, MEMBER_KEYS, membershipOf, removeGroup } from './group-record.js'
 import { ENTITIES, isAlias, type RecordTable } from './identity-record.js'
 import { NewRecords } from './new-records.js'
@@ -134,11 +135,12 @@ export class IdentityStore {
 
   /**
    * Finds or creates the entity of an alias, and updates the alias metadata and the external groups. Rejects with
-   * LogicalError 403 for a disabled entity. If this cluster cannot write replicated data, a missing entity and changed
-   * groups cause LogicalError `read-only`, and changed metadata is not stored. Users whose groups are unchanged can
-   * therefore log in while the primary is unreachable.
+   * LogicalError 400 for an invalid name, and 403 for a disabled entity. If this cluster cannot write replicated data,
+   * a missing entity and changed groups cause LogicalError `read-only`, and changed metadata is not stored. Users whose
+   * groups are unchanged can therefore log in while the primary is unreachable.
    */
   async findOrCreate(query: AliasQuery): Promise<Entity> {
+    if (!isAliasName(query.name)) throw invalid(`the alias name must have 1 to ${LIMITS.aliasNameBytesMax} bytes`)
     const entity = await this.#findOrCreate(query)
     if (entity.isDisabled) throw permissionDenied()
     return entity

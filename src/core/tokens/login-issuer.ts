@@ -1,4 +1,3 @@
-import { LIMITS } from '../../base/limits.js'
 import { invalid, isReadOnly } from '../../logical/errors.js'
 import type { LoginAuth, Request, Response } from '../../logical/request.js'
 import type { LogState } from '../../logical/log-state.js'
@@ -77,9 +76,7 @@ export class LoginIssuer {
     if (request.path !== ENTITY_PATH) return undefined
     const { accessor, name } = request.data
     const entry = typeof accessor === 'string' ? this.#options.router.findByAccessor(accessor)?.entry : undefined
-    if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > LIMITS.aliasNameBytesMax) {
-      throw invalid('the request for an entity has no valid alias name')
-    }
+    if (typeof name !== 'string') throw invalid('the request for an entity has no alias name')
     if (!entry || entry.isLocal || entry.kind !== 'auth' || entry.namespaceId !== request.namespace.id) {
       throw invalid('the request for an entity names no replicated auth method')
     }

@@ -82,6 +82,11 @@ describe('a listener with TLS', () => {
       status: 400,
       errors: ['invalid certificate or no client certificate supplied'],
     })
+    const nameless = await authority.issue({ commonName: '' })
+    expect(await server.login({ clientCertPem: nameless.pem, clientKeyPem: nameless.privateKey })).toMatchObject({
+      status: 400,
+      errors: ['the alias name must have 1 to 4096 bytes'],
+    })
     const lookup = await server.root.write('auth/token/lookup', { token: auth?.client_token })
     expect(lookup.data).toMatchObject({ display_name: 'cert-web', path: 'auth/cert/login' })
     const { data } = await server.root.read(`identity/entity/id/${auth?.entity_id}`)

@@ -26,6 +26,15 @@ describe('entities', () => {
     }
   })
 
+  it('an alias name must not be empty or too long', async () => {
+    for (const name of ['', 'x'.repeat(4097)]) {
+      expect((await refusal(identity.findOrCreate({ ...ALIAS, name })))[1]).toBe(
+        'the alias name must have 1 to 4096 bytes',
+      )
+    }
+    expect(await storage.keys('')).toEqual([])
+  })
+
   it('concurrent logins of one alias create one entity', async () => {
     const entities = await Promise.all(Array.from({ length: 20 }, () => identity.findOrCreate(ALIAS)))
     expect(new Set(entities.map(({ id }) => id)).size).toBe(1)
