@@ -116,6 +116,7 @@ const OWNERS: Record<string, readonly string[]> = {
   '@grpc/proto-loader': ['replication', 'storage'],
   'shamir-secret-sharing': ['seal'],
   openpgp: ['seal'],
+  '@noble/curves': ['crypto'],
   '@peculiar/x509': ['crypto'],
   'reflect-metadata': ['crypto'],
   'ipaddr.js': ['base'],

@@ -1,5 +1,15 @@
 /** Signatures for keys whose type the client selects. */
 import { attempt } from '../base/attempt.js'
+import type { Random } from '../base/random.js'
+import {
+  type EcdsaCurve,
+  type EcdsaEncoding,
+  isEcdsaOfDigest,
+  isPssOfDigest,
+  type PssSaltLength,
+  signDigestWithEcdsa,
+  signDigestWithPss,
+} from './digest-signatures.js'
 import {
   constants,
   createPublicKey,
@@ -11,13 +21,26 @@ import {
   verify,
 } from 'node:crypto'
 
-export type SignatureScheme =
+/** The schemes that hash the data. */
+type Hashing =
   | { readonly kind: 'ed25519' }
-  | { readonly kind: 'ecdsa'; readonly hash: HashName; readonly encoding: 'der' | 'ieee-p1363' }
-  | { readonly kind: 'rsa-pss'; readonly hash: HashName; readonly saltLength: 'auto' | 'hash' | number }
+  | { readonly kind: 'ecdsa'; readonly hash: HashName; readonly encoding: EcdsaEncoding }
+  | { readonly kind: 'rsa-pss'; readonly hash: HashName; readonly saltLength: PssSaltLength }
   | { readonly kind: 'rsa-pkcs1'; readonly hash: HashName }
+
+/** The schemes whose data is already a hash. */
+type OfDigest =
+  | { readonly kind: 'ecdsa-digest'; readonly curve: EcdsaCurve; readonly encoding: EcdsaEncoding }
+  | {
+      readonly kind: 'rsa-pss-digest'
+      readonly hash: HashName
+      readonly saltLength: PssSaltLength
+      readonly random: Random
+    }
   /** `hash` is the algorithm that produced the input; undefined if the input is signed unchanged. */
   | { readonly kind: 'rsa-pkcs1-digest'; readonly hash: HashName | undefined }
+
+export type SignatureScheme = Hashing | OfDigest
 
 /**
  * Signs data. Returns undefined if the key is too short for the signature, or if `data` is not a hash of the given
@@ -25,6 +48,8 @@ export type SignatureScheme =
  */
 export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer): Buffer | undefined =>
   attempt(() => {
+    if (scheme.kind === 'ecdsa-digest') return signDigestWithEcdsa(key, scheme, data)
+    if (scheme.kind === 'rsa-pss-digest') return signDigestWithPss(key, scheme, data)
     if (scheme.kind !== 'rsa-pkcs1-digest') return sign(hashOf(scheme), data, inputOf(key, scheme, 'sign'))
     const digestInfo = digestInfoOf(scheme.hash, data)
     return digestInfo && privateEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, digestInfo)
@@ -34,6 +59,8 @@ export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer)
 export const isSignature = (key: KeyObject, scheme: SignatureScheme, data: Buffer, signature: Buffer): boolean => {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key
   const isGood = attempt(() => {
+    if (scheme.kind === 'ecdsa-digest') return isEcdsaOfDigest(publicKey, scheme, data, signature)
+    if (scheme.kind === 'rsa-pss-digest') return isPssOfDigest(publicKey, scheme, data, signature)
     if (scheme.kind !== 'rsa-pkcs1-digest') {
       return verify(hashOf(scheme), data, inputOf(publicKey, scheme, 'verify'), signature)
     }
@@ -44,8 +71,6 @@ export const isSignature = (key: KeyObject, scheme: SignatureScheme, data: Buffe
   return isGood ?? false
 }
 
-type Hashing = Exclude<SignatureScheme, { kind: 'rsa-pkcs1-digest' }>
-
 const hashOf = (scheme: Hashing): HashName | null => (scheme.kind === 'ed25519' ? null : scheme.hash)
 
 const inputOf = (key: KeyObject, scheme: Hashing, use: 'sign' | 'verify'): SignKeyObjectInput => {
@@ -54,7 +79,7 @@ const inputOf = (key: KeyObject, scheme: Hashing, use: 'sign' | 'verify'): SignK
   return { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: saltOf(scheme.saltLength, use) }
 }
 
-const saltOf = (length: 'auto' | 'hash' | number, use: 'sign' | 'verify'): number => {
+const saltOf = (length: PssSaltLength, use: 'sign' | 'verify'): number => {
   if (length === 'hash') return constants.RSA_PSS_SALTLEN_DIGEST
   if (length !== 'auto') return length
   return use === 'sign' ? constants.RSA_PSS_SALTLEN_MAX_SIGN : constants.RSA_PSS_SALTLEN_AUTO

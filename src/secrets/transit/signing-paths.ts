@@ -1,4 +1,5 @@
 /** The paths sign, verify and hmac, which never write to storage. */
+import type { Random } from '../../base/random.js'
 import type { HashName } from '../../crypto/signatures.js'
 import { type Call, definePaths, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -22,7 +23,7 @@ const SIGNING = {
   ...COMMON,
   hash_algorithm: string('Hash algorithm. Ed25519 keys use their own.', DEFAULT_HASH),
   context: string('Context of a derived key, in base64.'),
-  prehashed: bool('Whether the input is already a hash. Only for RSA keys with pkcs1v15.'),
+  prehashed: bool('Whether the input is already a hash. Not for Ed25519 keys.'),
   signature_algorithm: string('Signature algorithm of RSA keys: pss or pkcs1v15.'),
   marshaling_algorithm: string('Encoding of ECDSA signatures: asn1, or jws (base64url).', 'asn1'),
   salt_length: string('Salt length of RSA keys with pss: auto, hash, or a number of bytes.', 'auto'),
@@ -47,12 +48,13 @@ const hashNameOf = ({ values, supplied }: Pick<SigningCall, 'values' | 'supplied
   return supplied('hash_algorithm') || !supplied('algorithm') ? values.hash_algorithm : values.algorithm
 }
 
-const optionsOf = (call: Pick<SigningCall, 'values' | 'supplied'>) => ({
+const optionsOf = (call: Pick<SigningCall, 'values' | 'supplied'>, random: Random) => ({
   hash: hashNameOf(call),
   prehashed: call.values.prehashed,
   signatureAlgorithm: call.values.signature_algorithm,
   marshaling: call.values.marshaling_algorithm,
   saltLength: call.values.salt_length,
+  random,
 })
 
 const digestOf = (name: string): HashName => {
@@ -75,7 +77,7 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => [
   ...definePaths(['sign/:name', 'sign/:name/:urlalgorithm'], SIGN_FIELDS, 'Sign one input or a batch.', {
     update: async (call) => {
       const record = keys.require(call.values.name, 'signing key not found')
-      const scheme = schemeOf(record, optionsOf(call), 'signing')
+      const scheme = await schemeOf(record, optionsOf(call, keys.context.random), 'signing')
       const input = readInput(call)
       const outcomes = await runItems(input, 'slow', (item) => {
         const { signature, version, publicKey } = signItem(record, scheme, signedOf(item), item.number('key_version'))
@@ -94,7 +96,8 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => [
         const input = readInput(call)
         const kind = decideKind(input.items)
         const record = keys.require(call.values.name, 'signature verification key not found')
-        const isValid = kind === 'hmac' ? hmacVerifier(record, call) : signatureVerifier(record, call)
+        const isValid =
+          kind === 'hmac' ? hmacVerifier(record, call) : await signatureVerifier(record, call, keys.context.random)
         const outcomes = await runItems(input, kind === 'hmac' ? 'quick' : 'slow', (item) => ({ valid: isValid(item) }))
         return answerItems(input, outcomes, { valid: false })
       },
@@ -126,9 +129,9 @@ const hmacVerifier = (record: KeyRecord, { values, supplied }: VerifyCall): ((it
   return (item) => isHmac(record, hash, inputOf(item, 'missing input'), item.text('hmac') ?? '')
 }
 
-const signatureVerifier = (record: KeyRecord, call: VerifyCall): ((item: Item) => boolean) => {
-  const scheme = schemeOf(record, optionsOf(call), 'verification')
-  return (item) => isSigned(record, scheme, signedOf(item), item.text('signature') ?? '')
+const signatureVerifier = async (record: KeyRecord, call: VerifyCall, random: Random) => {
+  const scheme = await schemeOf(record, optionsOf(call, random), 'verification')
+  return (item: Item) => isSigned(record, scheme, signedOf(item), item.text('signature') ?? '')
 }
 
 /** Returns whether the items contain signatures or HMACs. Throws LogicalError 400 if they contain both or neither. */

@@ -1,6 +1,8 @@
 /** Creates and verifies signatures and HMACs with the versions of a key. */
+import type { Random } from '../../base/random.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { hmacBytes } from '../../crypto/digest.js'
+import { loadCurve, type PssSaltLength } from '../../crypto/digest-signatures.js'
 import { ed25519PublicBytes, privateKeyOf } from '../../crypto/key-pairs.js'
 import { type HashName, isSignature, type SignatureScheme, signBytes } from '../../crypto/signatures.js'
 import { invalid } from '../../logical/errors.js'
@@ -36,33 +38,38 @@ interface SigningOptions {
   readonly signatureAlgorithm: string
   readonly marshaling: string
   readonly saltLength: string
+  readonly random: Random
 }
 
 /**
- * Returns the signature scheme of a key with these options. Throws LogicalError 400 if the key or this server does not
- * support the options.
+ * Resolves to the signature scheme of a key with these options. Rejects with LogicalError 400 if the key or this server
+ * does not support the options.
  */
-export const schemeOf = (
+export const schemeOf = async (
   record: KeyRecord,
   options: SigningOptions,
   use: 'signing' | 'verification',
-): SignatureScheme => {
+): Promise<SignatureScheme> => {
   const type = typeOf(record)
   if (!type.signs || type.form !== 'pair') throw invalid(`key type ${type.name} does not support ${use}`)
-  const { kind, hash } = { kind: type.pair.type, hash: findHash(options.hash, 'signature') }
+  const hash = findHash(options.hash, 'signature')
   if (options.hash !== 'none' && !hash) throw invalid(`invalid hash algorithm "${options.hash}"`)
   if (options.marshaling !== 'asn1' && options.marshaling !== 'jws') {
     throw invalid(`invalid marshaling type "${options.marshaling}"`)
   }
-  if (kind === 'rsa') return rsaScheme(options, hash)
-  if (options.prehashed) throw invalid(`prehashed input is not supported for keys of type ${type.name}`)
-  if (kind === 'ed25519') return { kind }
+  if (type.pair.type === 'rsa') return rsaScheme(options, hash)
+  if (type.pair.type === 'ed25519') {
+    if (options.prehashed) throw invalid(`prehashed input is not supported for keys of type ${type.name}`)
+    return { kind: 'ed25519' }
+  }
+  const encoding = options.marshaling === 'jws' ? 'ieee-p1363' : 'der'
+  if (options.prehashed) return { kind: 'ecdsa-digest', curve: await loadCurve(type.pair.curve), encoding }
   if (!hash) throw invalid('hash_algorithm=none is valid only for RSA keys')
-  return { kind: 'ecdsa', hash, encoding: options.marshaling === 'jws' ? 'ieee-p1363' : 'der' }
+  return { kind: 'ecdsa', hash, encoding }
 }
 
 const rsaScheme = (options: SigningOptions, hash: HashName | undefined): SignatureScheme => {
-  const { signatureAlgorithm, prehashed } = options
+  const { signatureAlgorithm, prehashed, random } = options
   const algorithm = signatureAlgorithm || 'pss'
   if (algorithm !== 'pss' && algorithm !== 'pkcs1v15') throw invalid(`unsupported rsa signature algorithm ${algorithm}`)
   if (algorithm === 'pkcs1v15') {
@@ -70,11 +77,11 @@ const rsaScheme = (options: SigningOptions, hash: HashName | undefined): Signatu
     if (hash) return { kind: 'rsa-pkcs1', hash }
   }
   if (!hash) throw invalid('hash_algorithm=none requires both prehashed=true and signature_algorithm=pkcs1v15')
-  if (prehashed) throw invalid('prehashed input is supported only with signature_algorithm=pkcs1v15')
-  return { kind: 'rsa-pss', hash, saltLength: parseSaltLength(options.saltLength) }
+  const saltLength = parseSaltLength(options.saltLength)
+  return prehashed ? { kind: 'rsa-pss-digest', hash, saltLength, random } : { kind: 'rsa-pss', hash, saltLength }
 }
 
-const parseSaltLength = (text: string): 'auto' | 'hash' | number => {
+const parseSaltLength = (text: string): PssSaltLength => {
   if (text === '' || text === 'auto') return 'auto'
   if (text === 'hash') return text
   if (!/^\d{1,4}$/.test(text)) throw invalid(`unsupported salt length option "${text}"`)
@@ -94,7 +101,9 @@ interface Signed {
 }
 
 const encodingOf = (scheme: SignatureScheme) =>
-  scheme.kind === 'ecdsa' && scheme.encoding === 'ieee-p1363' ? 'base64url' : 'base64'
+  (scheme.kind === 'ecdsa' || scheme.kind === 'ecdsa-digest') && scheme.encoding === 'ieee-p1363'
+    ? 'base64url'
+    : 'base64'
 
 export const signItem = (
   record: KeyRecord,

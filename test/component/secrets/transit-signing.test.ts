@@ -141,8 +141,6 @@ describe('transit signatures', () => {
     )
     expect(await refused('sign/ec/md5', { input })).toBe('invalid hash algorithm "md5"')
     expect(await refused('sign/ec', { input, marshaling_algorithm: 'raw' })).toBe('invalid marshaling type "raw"')
-    expect(await refused('sign/ec', { input, prehashed: true })).toMatch(/not supported for keys of type/)
-    expect(await refused('sign/rsa', { input, prehashed: true })).toMatch(/only with signature_algorithm=pkcs1v15$/)
     expect(await refused('sign/rsa', { input, signature_algorithm: 'x' })).toMatch(/^unsupported rsa/)
     expect(await refused('sign/rsa/none', { input })).toMatch(/^hash_algorithm=none requires both/)
     expect(await refused('sign/rsa', { input, salt_length: 'much' })).toMatch(/salt length/)
