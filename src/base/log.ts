@@ -1,5 +1,4 @@
-/** The level of a log line. A log line is an event with a constant message and fields. It never contains a secret. */
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error'
+import type { LogControl, LogLevel } from './log-control.js'
 
 export interface Log {
   trace(message: string, fields?: Record<string, unknown>): void
@@ -7,8 +6,10 @@ export interface Log {
   info(message: string, fields?: Record<string, unknown>): void
   warn(message: string, fields?: Record<string, unknown>): void
   error(message: string, fields?: Record<string, unknown>): void
-  /** Returns a log that adds `fields` to all lines. */
+  /** Returns a log that adds `fields` to all lines. The field `logger` names the logger of the lines. */
   with(fields: Record<string, unknown>): Log
+  /** The levels and the readers of this log; absent if the log writes nothing. */
+  readonly control?: LogControl | undefined
 }
 
 export const silentLog: Log = {
@@ -34,6 +35,7 @@ export const untilAborted = (log: Log, signal: AbortSignal): Log => {
     warn: lineOf('warn'),
     error: lineOf('error'),
     with: (fields) => untilAborted(log.with(fields), signal),
+    control: log.control,
   }
 }
 

@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import pino from 'pino'
-import { formatLine, type Log, type LogLevel } from './log.js'
+import { formatLine, type Log } from './log.js'
+import { LOGGERS, LogControl, type LoggerName, type LogLevel } from './log-control.js'
 
 /** A destination for log lines. It may drop lines, but never blocks and does not keep the process alive. */
 interface LogSink {
@@ -42,8 +43,7 @@ export const fileSink = (path: string): LogSink => ({
 })
 
 export interface PinoLog extends Log {
-  /** Sets the level of this log and of all logs that `with` has created from it. */
-  setLevel(level: LogLevel): void
+  readonly control: LogControl
 }
 
 /**
@@ -52,10 +52,16 @@ export interface PinoLog extends Log {
  */
 export const createPinoLog = (options: { level: LogLevel; format: 'json' | 'standard'; sink: LogSink }): PinoLog => {
   const { sink, format } = options
+  const control = new LogControl(options.level)
+  /** The line that pino is writing. Pino calls `write` before a logging function returns. */
+  let writing: { readonly level: LogLevel; readonly isLogged: boolean } | undefined
   const destination = {
-    write: (line: string) => sink.write(format === 'json' ? line : toStandard(line)),
+    write(line: string) {
+      if (!writing) return
+      if (writing.isLogged) sink.write(format === 'json' ? line : toStandard(line))
+      control.pass(writing.level, line)
+    },
   }
-  const state = { level: options.level }
   const root = pino(
     {
       level: 'trace',
@@ -66,11 +72,13 @@ export const createPinoLog = (options: { level: LogLevel; format: 'json' | 'stan
     },
     destination,
   )
-  const wrap = (logger: pino.Logger): Log => {
+  const wrap = (logger: pino.Logger, name: LoggerName): PinoLog => {
     const line =
       (level: LogLevel) =>
       (message: string, fields: Record<string, unknown> = {}) => {
-        if (RANK[level] >= RANK[state.level]) logger[level](redact(fields), message)
+        if (!control.isWanted(name, level)) return
+        writing = { level, isLogged: control.isLogged(name, level) }
+        logger[level](redact(fields), message)
       }
     return {
       trace: line('trace'),
@@ -78,20 +86,15 @@ export const createPinoLog = (options: { level: LogLevel; format: 'json' | 'stan
       info: line('info'),
       warn: line('warn'),
       error: line('error'),
-      with: (fields) => wrap(logger.child(redact(fields))),
+      with: (fields) => wrap(logger.child(redact(fields)), LOGGERS.find((known) => known === fields.logger) ?? name),
+      control,
     }
   }
-  return {
-    ...wrap(root),
-    setLevel(level) {
-      state.level = level
-    },
-  }
+  return wrap(root, 'core')
 }
 
-const RANK: Record<LogLevel, number> = { trace: 0, debug: 1, info: 2, warn: 3, error: 4 }
-
-const toStandard = (line: string): string => `${formatLine(JSON.parse(line) as Record<string, unknown>)}\n`
+/** Formats a line of JSON as text. */
+export const toStandard = (line: string): string => `${formatLine(JSON.parse(line) as Record<string, unknown>)}\n`
 
 /** The field names whose values never appear in a log line, in lower case and without dashes and underscores. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([

@@ -4,7 +4,6 @@ import { uuid } from '../base/id.js'
 import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
-import type { Clock } from '../base/clock.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered, LabRequest } from '../logical/incoming.js'
 import type { PathRules } from '../logical/path-rules.js'
@@ -23,13 +22,14 @@ import {
   senderOf,
 } from './request/incoming-request.js'
 import { API, parseQuery, parseTarget, renderMoved, LAB_API, type Target } from './message/target.js'
+import { answerCors, type WebSettings } from './message/cors.js'
 import { checkFraming } from './message/request-headers.js'
-import { Sender } from './response/respond.js'
+import { Sender, type SenderOptions } from './response/respond.js'
 import { renderError } from './message/status-codes.js'
 import type { Answer, Message } from './message/direct-answer.js'
 import { welcome } from './response/welcome.js'
 
-export interface HttpHandlerOptions {
+export interface HttpHandlerOptions extends SenderOptions {
   /** Handles requests below `/v1`. A LogicalError becomes its error response, and any other error becomes 500. */
   readonly handle: (request: IncomingRequest) => Promise<Rendered>
   /** Handles requests below `/_understudy/v1`. If absent, these paths do not exist. */
@@ -60,11 +60,6 @@ export interface HttpHandlerOptions {
   /** The budget for responses, which all listeners of a server share. */
   readonly answers: ResponseBudget
   readonly bodyBytesMax: number
-  readonly clock: Clock
-  /** Headers for every response, as alternating names and values. */
-  readonly ownHeaders?: readonly string[]
-  /** The idle timeout that responses announce, in milliseconds. */
-  readonly idleMs: number
 }
 
 /** The limits of bodies below `/_understudy`: no body may exceed the limit for unauthenticated senders. */
@@ -84,7 +79,7 @@ export class HttpHandler {
 
   constructor(options: HttpHandlerOptions) {
     this.#options = options
-    this.#sender = new Sender(options.clock, options.idleMs, options.ownHeaders)
+    this.#sender = new Sender(options)
   }
 
   /**
@@ -94,8 +89,10 @@ export class HttpHandler {
   async answer(request: Message, response: Answer, verb: string, isLast: () => boolean): Promise<void> {
     try {
       const target = admit(request)
+      const early = request.headers.origin === undefined ? undefined : answerCors(this.#web?.cors, request, verb)
       let rendered: Rendered
-      if (target.location !== undefined) {
+      if (early) rendered = early
+      else if (target.location !== undefined) {
         // Lets the parser process the bytes that have arrived before `isLast` is evaluated.
         await undefined
         rendered = renderMoved(verb, target.location)
@@ -122,6 +119,10 @@ export class HttpHandler {
     await undefined
     if (response.headersSent) response.destroy()
     else await this.#sender.respond(request, response, renderError(error), isLast || !request.complete)
+  }
+
+  get #web(): WebSettings | undefined {
+    return this.#options.web?.()
   }
 
   #receive(message: Message, verb: string, target: Target): Received {
@@ -178,7 +179,8 @@ export class HttpHandler {
 
   #renderPage({ headers: { accept } }: Message, verb: string, { path }: Target): Rendered | undefined {
     if (verb !== 'GET' && verb !== 'HEAD') return undefined
-    return this.#options.page?.(path, accept ?? '') ?? welcome(path, accept)
+    const page = this.#options.page?.(path, accept ?? '') ?? welcome(path, accept)
+    return page && withHeaders(page, this.#web?.pageHeaders ?? {})
   }
 
   async #renderLab(message: Message, method: string, { path, query }: Target): Promise<Rendered> {
@@ -210,6 +212,14 @@ export class HttpHandler {
       cause,
     })
   }
+}
+
+/** Returns the response with other headers, which replace its headers of the same name. */
+const withHeaders = (rendered: Rendered, headers: Readonly<Record<string, string>>): Rendered => {
+  const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
+  if (names.size === 0) return rendered
+  const kept = Object.entries(rendered.headers).filter(([name]) => !names.has(name.toLowerCase()))
+  return { ...rendered, headers: { ...Object.fromEntries(kept), ...headers } }
 }
 
 /** Returns true if the client disconnected during a stream. */

@@ -18,8 +18,6 @@ export interface IncomingRequest extends Request {
   readonly isHead: boolean
   /** Size of the body in bytes; 0 for a file, which `readFile` reads. */
   readonly bodyBytes?: number
-  /** Calls `listener` once when the client disconnects. Returns the unsubscribe function. */
-  readonly onGone?: (listener: () => void) => () => void
   /**
    * Time of the monotonic clock, in ms, at which the request stops waiting for cluster changes; absent before the first
    * wait.

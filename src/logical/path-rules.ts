@@ -71,7 +71,7 @@ export interface PathRules {
   readonly verbs?: readonly string[]
   /**
    * `bare`: the body is decoded like that of an endpoint without an envelope, where names are case-insensitive. `file`:
-   * the body is not decoded.
+   * the body of the request or of the response is a file or a stream, which is not decoded.
    */
   readonly body?: 'bare' | 'file'
 }

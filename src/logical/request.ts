@@ -70,6 +70,8 @@ export interface Request {
    * limit.
    */
   readonly readFile?: (() => Promise<Buffer>) | undefined
+  /** Calls `listener` once when the client disconnects. Returns the unsubscribe function. */
+  readonly onGone?: (listener: () => void) => () => void
   /** The error for a body that exceeded the limit of its sender and was not read. Dispatch throws this error. */
   readonly bodyRefusal?: LogicalError | undefined
   /** The reservation for a large response; absent if responses are not buffered for clients. */

@@ -76,6 +76,7 @@ export class Server implements ShellView {
   readonly #requests: Requests
   readonly images: ClusterImages
   readonly feed: OwnFeed
+  readonly stopping = new AbortController()
   #clusterPort: ClusterPort | undefined
   devSecrets: DevSecrets | undefined
 
@@ -117,12 +118,13 @@ export class Server implements ShellView {
       holds: this.holds,
       directory: options.config.storage.path ?? (options.config.own.dataDir || undefined),
     })
-    this.feed = new OwnFeed(this, clock)
+    this.feed = new OwnFeed(this, { clock, end: this.stopping.signal })
     this.#listeners = new ApiListeners({
       handle: this.handle,
       rulesOf: (path) => systemRulesOf(this.systemRules, path),
       allowBody: (sender, gone) => this.#requests.allowBody(sender, gone),
       lab: createLabApi(this, config),
+      web: () => this.runtime?.web,
       config,
       clock,
       random: options.requestRandom ?? random,
@@ -187,7 +189,7 @@ export class Server implements ShellView {
   /** Waits up to `drainMs` ms for requests in flight. Closes the data even if the runtime does not close cleanly. */
   async close(drainMs: number = LIMITS.drainMs): Promise<void> {
     this.host.refuseChanges()
-    this.feed.close()
+    this.stopping.abort()
     this.peers?.stop()
     await this.#listeners.close(drainMs)
     try {

@@ -4,11 +4,13 @@ import type { ClusterFacts, ClusterStatus } from '../../src/core/status/cluster-
 import { GenerationAttempt, GenerationSlot } from '../../src/core/seal/generate-root.js'
 import { Rekey } from '../../src/core/seal/rekey.js'
 import { SealKeys } from '../../src/core/seal/seal-keys.js'
+import { SealHealth } from '../../src/core/seal/seal-health.js'
 import { SealManager } from '../../src/core/seal/seal-manager.js'
 import { generateRootPaths, keyringPaths, rekeyPaths } from '../../src/core/system/key-paths.js'
 import { initPaths } from '../../src/core/system/init-paths.js'
 import { nodePaths } from '../../src/core/system/node-paths.js'
 import { sealPaths } from '../../src/core/system/seal-paths.js'
+import { sealWrapPaths } from '../../src/core/system/seal-wrap-paths.js'
 import { statusPaths } from '../../src/core/system/status-paths.js'
 import type { Backend } from '../../src/logical/backend.js'
 import { dispatch } from '../../src/logical/dispatch.js'
@@ -63,7 +65,8 @@ export const createSeal = async (options: SealFixtureOptions = {}) => {
     type: 'system',
     paths: [
       ...initPaths(seal),
-      ...sealPaths({ seal, status }),
+      ...sealPaths({ seal, status, health: new SealHealth(keys, clock) }),
+      ...sealWrapPaths(seal),
       ...statusPaths({ seal, status, clock }),
       ...generateRootPaths(attempt),
       ...keyringPaths({
@@ -84,7 +87,7 @@ export const createSeal = async (options: SealFixtureOptions = {}) => {
       return { code: error.code, message: error.message }
     }
   }
-  return { store, seal, keys, barrier, events, attempt, drAttempt, slot, rekey, call }
+  return { store, seal, keys, barrier, clock, events, attempt, drAttempt, slot, rekey, call }
 }
 
 const ADDRESSES = { apiAddress: 'http://127.0.0.1:8200', clusterAddress: 'https://127.0.0.1:8201' }

@@ -101,7 +101,7 @@ const publishAddresses = (file: string, lines: readonly string[], log: PinoLog):
 const reload = async (server: RunningServers, log: PinoLog, args: readonly string[]): Promise<void> => {
   try {
     const { config, problems } = loadServerConfig(args, process.env)
-    if (config) log.setLevel(config.log.level)
+    if (config) log.control.configure(config.log.level)
     else log.error('the configuration is invalid; the log level is unchanged', { problems })
     await server.reload()
     log.info('files reloaded')

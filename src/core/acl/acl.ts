@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from '../../logical/json.js'
 import { type NamespaceRef, type Operation, ROOT_NAMESPACE, type WrapRequest } from '../../logical/request.js'
-import { CAPABILITY_BITS, namesOf, NEEDED_BIT } from './acl-capabilities.js'
+import { type Capability, CAPABILITY_BITS, namesOf, NEEDED_BIT } from './acl-capabilities.js'
 import { meetsConditions } from './acl-conditions.js'
 import { matchesSegments, type PathPattern, reachesBelow } from './acl-pattern.js'
 import type { AclRule, GrantingPolicy } from './acl-rules.js'
@@ -71,6 +71,17 @@ export class Acl {
    */
   capabilities(path: string): string[] {
     return this.#isRoot ? ['root'] : namesOf(this.#findRule(path, true)?.capabilities ?? 0)
+  }
+
+  /**
+   * Returns all rules by their path: exact ones, and ones with wildcards, without the final `*`. Returns undefined for
+   * the root policy.
+   */
+  describe(): Record<'exact' | 'wildcard', Record<string, readonly Capability[]>> | undefined {
+    if (this.#isRoot) return undefined
+    const shown = (rules: Iterable<AclRule>) =>
+      Object.fromEntries([...rules].map(({ pattern, capabilities }) => [pattern.literal, namesOf(capabilities)]))
+    return { exact: shown(this.#exact.values()), wildcard: shown([...this.#prefixes.values(), ...this.#segments]) }
   }
 
   /** Returns whether anything at or below the folder `prefix` (which ends with `/`) is granted. */

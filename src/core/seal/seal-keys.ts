@@ -109,6 +109,18 @@ export class SealKeys {
     return wrapped && this.#options.autoSeal?.unwrap(wrapped)
   }
 
+  /** Returns whether the auto-unseal seal encrypts and decrypts. A seal with shares always works. */
+  async isWorking(): Promise<boolean> {
+    const { autoSeal, random } = this.#options
+    if (!autoSeal) return true
+    const probe = random.bytes(ROOT_KEY_BYTES)
+    try {
+      return (await autoSeal.unwrap(await autoSeal.wrap(probe)))?.key.equals(probe) ?? false
+    } catch {
+      return false
+    }
+  }
+
   /** Creates a new share key that wraps the root key, and splits it. */
   async newShares(config: SealConfig, rootKey: Buffer): Promise<NewShares> {
     const shareKey = this.#options.random.bytes(ROOT_KEY_BYTES)
@@ -140,7 +152,14 @@ export class SealKeys {
     if (!this.#options.autoSeal) return
     const present = await this.findAutoWrapped()
     if (present?.isCurrent && present.key.equals(rootKey)) return
-    await this.#options.storage.write(await this.autoRecords(rootKey))
+    await this.rewrap(rootKey)
+  }
+
+  /** Wraps the root key with the auto-unseal seal and stores the result. Returns the number of stored records. */
+  async rewrap(rootKey: Buffer): Promise<number> {
+    const records = await this.autoRecords(rootKey)
+    if (records.length > 0) await this.#options.storage.write(records)
+    return records.length
   }
 
   async autoRecords(rootKey: Buffer): Promise<SealRecord[]> {

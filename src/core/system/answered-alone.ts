@@ -1,3 +1,4 @@
+import { pprofPaths } from './pprof-paths.js'
 import { isWrite, type Operation } from '../../logical/request.js'
 
 /**
@@ -13,6 +14,10 @@ export const SYSTEM_READS: ReadonlySet<string> = new Set([
   'auth/*path/tune',
   'internal/ui/mounts',
   'internal/ui/mounts/*path',
+  'internal/ui/namespaces',
+  'internal/ui/resultant-acl',
+  'internal/ui/version',
+  'internal/ui/feature-flags',
   'internal/specs/openapi',
   'internal/counters/config',
   'internal/counters/tokens',
@@ -41,6 +46,10 @@ export const SYSTEM_READS: ReadonlySet<string> = new Set([
   'host-info',
   'in-flight-req',
   'metrics',
+  'loggers',
+  'loggers/:name',
+  'monitor',
+  ...pprofPaths.map(({ pattern }) => pattern),
 ])
 
 const TOOLS = ['random', 'random/:urlbytes', 'random/:source/:urlbytes', 'hash', 'hash/:urlalgorithm']
@@ -57,6 +66,8 @@ export const UPDATES_ALONE: Readonly<Record<string, readonly string[]>> = {
     'capabilities-accessor',
     'wrapping/lookup',
     'audit-hash/*name',
+    'loggers',
+    'loggers/:name',
     ...TOOLS.map((pattern) => `tools/${pattern}`),
   ],
   token: ['create', 'create-orphan', 'create/:role_name', 'lookup', 'lookup-accessor'],
@@ -81,7 +92,8 @@ const READS_OF_ACTIVE: ReadonlySet<string> = new Set(['database\ncreds/:name'])
 
 /** Returns whether a performance standby tries to answer a request itself. `mount` is the type of the backend. */
 export const isAnsweredAlone = (mount: string, pattern: string, operation: Operation): boolean => {
-  if (operation === 'create' || operation === 'update') return UPDATES.has(`${mount}\n${pattern}`)
-  if (operation === 'read' && READS_OF_ACTIVE.has(`${mount}\n${pattern}`)) return false
-  return !isWrite(operation) && (mount !== 'system' || operation === 'help' || SYSTEM_READS.has(pattern))
+  const key = `${mount}\n${pattern}`
+  if (isWrite(operation)) return UPDATES.has(key)
+  if (operation === 'read' && READS_OF_ACTIVE.has(key)) return false
+  return mount !== 'system' || operation === 'help' || SYSTEM_READS.has(pattern)
 }

@@ -29,7 +29,7 @@ export const requireAllowed = (access: RaftAccess, request: Request, token: stri
   if (token === '' || !access.isOperationTokenAllowed(token, request)) throw invalid(DR_REFUSAL)
 }
 
-export const requireRaft = ({ label }: RaftAccess): void => {
+export const requireRaft = ({ label }: Pick<RaftAccess, 'label'>): void => {
   if (label !== 'raft') throw notRaft(label)
 }
 

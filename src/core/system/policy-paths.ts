@@ -9,6 +9,18 @@ const NAME = { name: string('Name of the policy, stored in lower case.') }
 const TEXT = { ...NAME, policy: string('The rules in HCL or JSON, plain or in base64.') }
 const OLD_TEXT = { ...TEXT, rules: string('Deprecated name of policy.', '', { isDeprecated: true }) }
 
+const MODE = 'within_namespace_hierarchy'
+const MODE_FIELDS = { group_policy_application_mode: string(`Mode: ${MODE}.`, '', { isRequired: true }) }
+
+/** The mode in which policies of groups apply. The members of a group are in its namespace, so there is one mode. */
+const groupPolicyPath = definePath('config/group-policy-application', MODE_FIELDS, 'Read or set the mode of groups.', {
+  read: () => ({ data: { group_policy_application_mode: MODE } }),
+  update: ({ values: { group_policy_application_mode: mode } }) => {
+    if (mode !== MODE) throw invalid(`the mode ${JSON.stringify(mode)} is not supported: use ${MODE}`)
+    return undefined
+  },
+})
+
 /**
  * Creates the paths of sys/policy and sys/policies/acl, which access the same store. The older paths of sys/policy
  * return the text as `rules`, and repeat the content of `data` at the top level.
@@ -53,6 +65,7 @@ export const policyPaths = ({ policies }: { readonly policies: PolicyStore }): P
       update: (call) => write(call, call.values.name, call.values.policy, []),
       delete: remove,
     }),
+    groupPolicyPath,
   ] satisfies PathSpec<FieldTable>[]
 }
 

@@ -52,10 +52,7 @@ export const counterPaths = ({ countTokens, countEntities }: CounterPathDeps): P
   }),
 ]
 
-/**
- * Creates the paths of sys/internal/specs/openapi, generated from the tables that dispatch requests; and of
- * sys/config/cors.
- */
+/** Creates the path of sys/internal/specs/openapi, generated from the tables that dispatch requests. */
 export const openApiPaths = (deps: {
   readonly version: string
   readonly mounts: (namespaceId: string) => readonly DescribedMount[]
@@ -65,10 +62,6 @@ export const openApiPaths = (deps: {
       const version = withheld?.includes('version') ? '' : deps.version
       return { data: openApiDocument(version, deps.mounts(namespace.id)), bare: true }
     },
-  }),
-  definePath('config/cors', {}, 'Read the CORS configuration: disabled.', {
-    read: () => ({ data: { enabled: false } }),
-    mirror: true,
   }),
 ]
 

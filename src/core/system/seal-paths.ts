@@ -1,9 +1,10 @@
-/** sys/seal-status, unseal, seal, step-down. */
+/** sys/seal-status, seal-backend-status, unseal, seal, step-down. */
 import type { Call, PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import { type ClusterStatus, withhold } from '../status/cluster-status.js'
+import type { SealHealth } from '../seal/seal-health.js'
 import type { SealManager } from '../seal/seal-manager.js'
 import { requireKeyShare } from '../seal/share-input.js'
 import { bare, oldPath } from './backend.js'
@@ -11,6 +12,7 @@ import { bare, oldPath } from './backend.js'
 interface SealPathsDeps {
   readonly seal: SealManager
   readonly status: ClusterStatus
+  readonly health: SealHealth
   /** Makes the active node step down; undefined if the cluster has no other node. */
   readonly stepDown?: (() => void) | undefined
 }
@@ -21,9 +23,19 @@ const UNSEAL_FIELDS = {
   migrate: bool('Migrates the seal. Rejected unless a seal migration is pending.'),
 } as const
 
-export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[] => [
+export const sealPaths = ({ seal, status, health, stepDown }: SealPathsDeps): PathSpec[] => [
   oldPath('seal-status', {}, 'Read the seal status.', {
     read: ({ request }) => bare(withhold(sealStatusBody(seal, status), request)),
+  }),
+  oldPath('seal-backend-status', {}, 'Read whether the seal works.', {
+    read: async () => {
+      const sinceMs = await health.unhealthySinceMs()
+      const state = {
+        healthy: sinceMs === undefined,
+        ...(sinceMs !== undefined && { unhealthy_since: new Date(sinceMs).toISOString() }),
+      }
+      return bare({ ...state, backends: [{ name: seal.keys.type, ...state }] })
+    },
   }),
   oldPath('unseal', UNSEAL_FIELDS, 'Submit one key share.', {
     update: async (call) => {

@@ -66,6 +66,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
   return new PathRuleTable({
     health: { ...STATUS_OF_REMOVED, verbs: ['GET', 'HEAD'] },
     'seal-status': STATUS_OF_REMOVED,
+    'seal-backend-status': { ...STATUS, ...ROOT },
     leader: STATUS,
     init: {
       ...BARE,
@@ -87,6 +88,8 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'rekey/*': { ...BARE, ...OPEN },
     'rekey-recovery-key/*': { ...BARE, ...OPEN },
     rotate: { ...ROOT, ...SUDO },
+    'rotate/config': ROOT,
+    'sealwrap/rewrap': ROOT,
 
     // A fenced primary still admits a secondary to which an operator has given an activation token.
     'wrapping/lookup': { ...OPEN, wrappingToken: 'any', servedWhile: { fenced: 'all' } },
@@ -96,6 +99,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'internal/ui/mounts': OPEN,
     'internal/ui/mounts/*': OPEN,
     'internal/ui/namespaces': OPEN,
+    'internal/ui/feature-flags': OPEN,
     'internal/specs/openapi': OPEN,
     'internal/inspect/*': SUDO,
 
@@ -103,8 +107,8 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     remount: SUDO,
     raw: SUDO,
     'raw/*': SUDO,
-    'config/cors': SUDO,
-    'config/ui/headers/*': SUDO,
+    'config/cors': { ...ROOT, ...SUDO },
+    'config/ui/headers/*': { ...ROOT, ...SUDO },
     'plugins/catalog/*': SUDO,
     'revoke-prefix/*': SUDO,
     'revoke-force/*': SUDO,
@@ -118,6 +122,13 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'audit-hash/*': ROOT,
     'config/auditing/*': { ...ROOT, ...SUDO },
     'config/state/*': ROOT,
+    'config/group-policy-application': ROOT,
+    loggers: ROOT,
+    'loggers/*': ROOT,
+    // A standby cannot forward a stream, so it redirects the client to the active node.
+    monitor: { ...ROOT, ...SUDO, body: 'file' },
+    pprof: { ...ROOT, ...SUDO },
+    'pprof/*': { ...ROOT, ...SUDO },
     'license/*': ROOT,
     'host-info': ROOT,
     'in-flight-req': ROOT,
@@ -133,6 +144,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'storage/raft/autopilot/state': { ...ROOT, servedWhile: WHILE_DR },
     'storage/raft/autopilot/configuration': { ...ROOT, servedWhile: WHILE_DR },
     'storage/raft/remove-peer': { ...ROOT, servedWhile: WHILE_DR },
+    'storage/raft/snapshot-auto/config/*': { ...ROOT, ...SUDO },
     'storage/raft/snapshot': SNAPSHOT,
     'storage/raft/snapshot-force': SNAPSHOT,
     'storage/*': ROOT,

@@ -4,9 +4,13 @@ import { string } from '../../logical/fields.js'
 import type { Request } from '../../logical/request.js'
 import type { Acl } from '../acl/acl.js'
 import { type MountEntry, type MountKind, routePath } from '../mounts/mount-entry.js'
+import { withhold } from '../status/cluster-status.js'
+import { bare } from './backend.js'
 import { locate, type MountPathDeps, renderMount, visibleMounts, withSlash } from './mount-paths.js'
 
 interface UiPathDeps extends MountPathDeps {
+  /** Returns the paths of all namespaces that the request may see. */
+  readonly namespacesOf: (request: Request) => readonly string[]
   /**
    * Returns the access rules of the request's token, for paths of the request's namespace; undefined without a valid
    * token.
@@ -15,12 +19,19 @@ interface UiPathDeps extends MountPathDeps {
 }
 
 /**
- * Creates the paths of sys/internal/ui/mounts. Without a token, the response contains the mounts that are visible
+ * Creates the paths below sys/internal/ui, which the UI and the CLI of Vault use.
+ *
+ * Mounts: without a token, the response contains the mounts that are visible
  * before a client signs in. If the request has a token, the response also contains the mounts that the token can
  * access.
  */
 export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
-  const { table, router, reportedVersion, aclOf } = deps
+  const { table, router, reportedVersion, aclOf, namespacesOf } = deps
+  const requireRights = (request: Request) => {
+    const rights = aclOf(request)
+    if (!rights) throw new LogicalError('permission-denied', 'permission denied')
+    return rights
+  }
   const section = (kind: MountKind, request: Request): Record<string, unknown> => {
     const rights = aclOf(request)
     const out: Record<string, unknown> = {}
@@ -43,8 +54,7 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
       'Read the mount of a path.',
       {
         read: ({ request, values }) => {
-          const rights = aclOf(request)
-          if (!rights) throw new LogicalError('permission-denied', 'permission denied')
+          const rights = requireRights(request)
           const entry = mountOf(request, values.path, deps)
           if (!entry || !rights.acl.hasAccessBelow(rights.prefix + routePath(entry))) {
             throw new LogicalError(
@@ -56,6 +66,32 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
         },
       },
     ),
+    definePath('internal/ui/namespaces', {}, 'List the namespaces that the token can access.', {
+      read: ({ request }) => {
+        const { acl, prefix } = requireRights(request)
+        const { path: own } = request.namespace
+        const below = namespacesOf(request).filter((path) => path !== own && path.startsWith(own))
+        const keys = below.map((path) => path.slice(own.length)).filter((path) => acl.hasAccessBelow(prefix + path))
+        return { data: { keys: keys.sort() } }
+      },
+    }),
+    definePath('internal/ui/resultant-acl', {}, 'Read the access rules of the token.', {
+      read: ({ request }) => {
+        const rules = requireRights(request).acl.describe()
+        if (!rules) return { data: { root: true, chroot_namespace: '' } }
+        const shown = (paths: Record<string, readonly string[]>) =>
+          Object.fromEntries(Object.entries(paths).map(([path, capabilities]) => [path, { capabilities }]))
+        return {
+          data: { exact_paths: shown(rules.exact), glob_paths: shown(rules.wildcard), chroot_namespace: '' },
+        }
+      },
+    }),
+    definePath('internal/ui/version', {}, 'Read the version of the server.', {
+      read: ({ request }) => ({ data: withhold({ version: reportedVersion }, request) }),
+    }),
+    definePath('internal/ui/feature-flags', {}, 'List the enabled feature flags. This server has none.', {
+      read: () => bare({ 'feature-flags': [] }),
+    }),
   ]
 }
 

@@ -128,6 +128,7 @@ export class DirectAnswer {
     const response = new ServerResponse(request)
     response.assignSocket(socket)
     response.writeHead(status, headers)
+    response.flushHeaders()
     try {
       await pipeline(Readable.from(body), response)
     } finally {

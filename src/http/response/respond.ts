@@ -4,7 +4,18 @@ import { pipeline } from 'node:stream/promises'
 import type { Clock } from '../../base/clock.js'
 import { TurnEnd } from '../../base/turn.js'
 import type { Rendered } from '../../logical/incoming.js'
+import { corsHeaders, type WebSettings } from '../message/cors.js'
 import { type Answer, DirectAnswer, type Message } from '../message/direct-answer.js'
+
+export interface SenderOptions {
+  readonly clock: Clock
+  /** The idle timeout that responses announce, in milliseconds. */
+  readonly idleMs: number
+  /** Headers for every response, as alternating names and values. */
+  readonly ownHeaders?: readonly string[]
+  /** Returns the settings for web pages; undefined while they are not readable. */
+  readonly web?: (() => WebSettings | undefined) | undefined
+}
 
 /**
  * Sends responses, without charset, ETag or caching. Flushes all responses of a turn of the event loop together at its
@@ -14,14 +25,15 @@ import { type Answer, DirectAnswer, type Message } from '../message/direct-answe
 export class Sender {
   readonly #clock: Clock
   readonly #keepAlive: string
-  readonly #ownHeaders: readonly string[]
+  readonly #options: SenderOptions
   readonly #turnEnd = new TurnEnd()
   #second = 0
   #date = ''
 
-  constructor(clock: Clock, idleMs: number, ownHeaders: readonly string[] = []) {
+  constructor(options: SenderOptions) {
+    const { clock, idleMs } = options
     this.#clock = clock
-    this.#ownHeaders = ownHeaders
+    this.#options = options
     const seconds = Math.floor(idleMs / 1000)
     this.#keepAlive = `Connection: keep-alive\r\n${idleMs > 0 ? `Keep-Alive: timeout=${seconds}\r\n` : ''}\r\n`
   }
@@ -29,7 +41,10 @@ export class Sender {
   respond(request: Message, response: Answer, rendered: Rendered, isLast: boolean): Promise<void> {
     const { status, body } = rendered
     const headers = headersOf(request, rendered, isLast)
-    if (this.#ownHeaders.length > 0) headers.push(...this.#ownHeaders)
+    const { ownHeaders = [], web } = this.#options
+    if (ownHeaders.length > 0) headers.push(...ownHeaders)
+    const { origin } = request.headers
+    if (origin !== undefined) headers.push(...corsHeaders(web?.()?.cors, origin))
     const isSized = typeof body === 'string' || Buffer.isBuffer(body)
     if (isSized && status !== 204) headers.push('Content-Length', String(Buffer.byteLength(body)))
     if (response instanceof DirectAnswer) {
@@ -39,7 +54,9 @@ export class Sender {
       return this.#turnEnd.add(() => response.send(head, sent, isLast))
     }
     response.writeHead(status, headers)
-    return isSized ? this.#turnEnd.add(() => response.end(body)) : pipeline(Readable.from(body), response)
+    if (isSized) return this.#turnEnd.add(() => response.end(body))
+    response.flushHeaders()
+    return pipeline(Readable.from(body), response)
   }
 
   /** Returns the head of a response as text. Throws if a header name or value is invalid. */

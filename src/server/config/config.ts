@@ -1,4 +1,4 @@
-import type { LogLevel } from '../../base/log.js'
+import type { LogLevel } from '../../base/log-control.js'
 import type { LockoutSettings } from '../../logical/lockout.js'
 import type { Withheld } from '../../logical/request.js'
 import type { ForwardedForSettings } from '../../http/connection/client-address.js'

@@ -1,6 +1,6 @@
 import { DEFAULT_LEASE_TTL_SECONDS } from '../../base/limits.js'
 import { suggestion } from '../../base/nearest.js'
-import type { LogLevel } from '../../base/log.js'
+import { LOG_LEVELS } from '../../base/log-control.js'
 import { DEFAULT_LOCKOUT, type LockoutSettings } from '../../logical/lockout.js'
 import type { DevConfig, LockableMethod, LogConfig, ServerConfig } from './config.js'
 import { type Addresses, addressExpander, expandAddresses, resolveAddresses } from './addresses.js'
@@ -132,16 +132,6 @@ const resolveLeaseTtls = (
   return { defaultLeaseTtlSeconds, maxLeaseTtlSeconds }
 }
 
-const LOG_LEVELS: Readonly<Record<string, LogLevel>> = {
-  trace: 'trace',
-  debug: 'debug',
-  info: 'info',
-  warn: 'warn',
-  warning: 'warn',
-  error: 'error',
-  err: 'error',
-}
-
 const BY_READER = 'standard on a terminal, else json'
 
 const resolveLog = ({ flags, env, settled, findings }: ConfigSources): LogConfig => {
@@ -156,8 +146,8 @@ const resolveLog = ({ flags, env, settled, findings }: ConfigSources): LogConfig
     findings.problems.push({ origin: sources.find((source) => source)?.origin ?? 'log', text })
   const level = settled.text('log_level', 'info', levels).toLowerCase()
   const format = settled.text('log_format', BY_READER, formats)
-  const known = LOG_LEVELS[level]
-  if (!known) refuse(levels, `unknown log level "${level}"${suggestion(level, Object.keys(LOG_LEVELS))}`)
+  const known = LOG_LEVELS.get(level)
+  if (!known) refuse(levels, `unknown log level "${level}"${suggestion(level, [...LOG_LEVELS.keys()])}`)
   if (format !== 'json' && format !== 'standard' && format !== BY_READER)
     refuse(formats, `the log format must be standard or json, not "${format}"`)
   return {

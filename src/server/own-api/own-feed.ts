@@ -17,12 +17,14 @@ const INTERVAL_MS = 1000
 export class OwnFeed {
   readonly #server: LabServer
   readonly #clock: Clock
-  readonly #end = new AbortController()
+  readonly #end: AbortSignal
   #readers = 0
 
-  constructor(server: LabServer, clock: Clock) {
+  /** All streams end when `end` is aborted, so that readers do not delay the shutdown. */
+  constructor(server: LabServer, { clock, end }: { readonly clock: Clock; readonly end: AbortSignal }) {
     this.#server = server
     this.#clock = clock
+    this.#end = end
   }
 
   /** Opens a stream. Throws `LogicalError` `unavailable` if there are too many readers. */
@@ -42,13 +44,8 @@ export class OwnFeed {
     return { [Symbol.asyncIterator]: () => leaving(stream, leave) }
   }
 
-  /** Ends all streams, so that readers do not delay the shutdown. */
-  close(): void {
-    this.#end.abort()
-  }
-
   async *#read(): AsyncGenerator<Buffer, void, void> {
-    const { signal } = this.#end
+    const signal = this.#end
     yield Buffer.from(`retry: ${INTERVAL_MS}\n\n`)
     while (!signal.aborted) {
       yield Buffer.from(`event: look\ndata: ${printJson(readStatus(this.#server, this.#clock.now()))}\n\n`)

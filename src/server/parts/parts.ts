@@ -151,6 +151,8 @@ export interface ShellView {
   readonly passwords: Passwords
   readonly overrides: SimulationOverrides | undefined
   readonly systemRules: PathRuleTable
+  /** Aborts when the server begins to stop. */
+  readonly stopping: { readonly signal: AbortSignal }
   /** The root token that `-dev` printed. It may have been revoked since. */
   readonly devSecrets: { readonly rootToken: string } | undefined
   /** The other nodes of a server with storage `raft`; undefined for other storage. */

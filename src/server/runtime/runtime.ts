@@ -164,6 +164,11 @@ export class Runtime implements RuntimeParts {
     return this.store.isResyncing ? undefined : this.copy
   }
 
+  /** The settings of the cluster for web pages; undefined while this node cannot read them. */
+  get web(): OpenCluster['services']['web'] | undefined {
+    return (this.cluster ?? this.wholeCopy)?.services.web
+  }
+
   async close(): Promise<void> {
     try {
       await this.#close()

@@ -1,5 +1,6 @@
 import { GenerationAttempt, type GenerationSlot } from '../../core/seal/generate-root.js'
 import { Rekey } from '../../core/seal/rekey.js'
+import { SealHealth } from '../../core/seal/seal-health.js'
 import type { SealManager } from '../../core/seal/seal-manager.js'
 import type { SealStorage } from '../../core/seal/seal-records.js'
 import { generateRootPaths, rekeyPaths } from '../../core/system/key-paths.js'
@@ -26,7 +27,12 @@ export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
   const rekey = new Rekey({ seal, random, isShareOwner: () => !openCluster().replication.isSharedReadOnly })
   return [
     ...initPaths(membership ? leadingInitializer(seal, membership) : seal),
-    ...sealPaths({ seal, status, stepDown: membership && (() => membership.stepDown()) }),
+    ...sealPaths({
+      seal,
+      status,
+      health: new SealHealth(seal.keys, clock),
+      stepDown: membership && (() => membership.stepDown()),
+    }),
     ...statusPaths({ seal, status, clock }),
     ...generateRootPaths(attempt),
     raftJoinPath(status.storageType, shell.peers),

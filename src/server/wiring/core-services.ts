@@ -24,10 +24,12 @@ import { isReadOnly } from '../../logical/errors.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 import { createCubbyhole } from '../../secrets/cubbyhole/backend.js'
 import { createIdentityBackend } from '../../secrets/identity/backend.js'
+import { Background } from './background.js'
 import { createLeaseParts } from './lease-parts.js'
 import type { CoreTables, ReplicationParts } from './replication-parts.js'
 import type { OpenClusterOptions } from '../parts/parts.js'
 import { createWrappingSigner } from '../../core/wrapping/wrapping-signer.js'
+import { WebSettings } from '../../core/system/web-paths.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 
 interface CoreServicesOptions extends OpenClusterOptions {
@@ -65,7 +67,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     storage: all,
     clock,
     random,
-    log,
+    log: log.with({ logger: 'audit' }),
     standardOutput: writeStandardOutput,
     meter: shell.meter,
   })
@@ -90,7 +92,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     random,
     log,
   })
-  const parts = { storage: all, router, replication, clock, random, log }
+  const parts = { storage: all, router, replication, clock, random, log: log.with({ logger: 'expiration' }) }
   const { leases, withoutLeases } = createLeaseParts({ ...parts, isReadOnly: isMountReadOnly })
   const tokens = new TokenStore({
     storage: all,
@@ -98,7 +100,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     deriveKey: (purpose) => barrier.deriveKey(purpose),
     clock,
     random,
-    log,
+    log: parts.log,
     identity,
     findNamespace: (id) => namespaces.findById(id),
     askEntity: (alias) => {
@@ -133,7 +135,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     },
     position: () => store.position.index,
   })
-  const tidy = new TokenTidy({ tokens, leases, namespaces, log })
+  const tidy = new TokenTidy({ tokens, leases, namespaces, log: parts.log })
   const leaseQuotas = new LeaseQuotas({ storage: all, quotas, tokens, namespaces, router })
   const mounts = new MountService({
     table,
@@ -172,6 +174,8 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     wrapping,
     audit,
     cleanup,
+    web: new WebSettings(barrier.view(KEYS.webSettings)),
+    background: new Background(options),
   }
   const directory = identityDirectory({
     store: identity,
@@ -224,9 +228,10 @@ const ignoreReadOnly = (error: unknown): void => {
   if (!isReadOnly(error)) throw error
 }
 
-export const closeCoreServices = async ({ router, leases, tidy, audit }: CoreServices): Promise<void> => {
+export const closeCoreServices = async ({ router, leases, tidy, audit, background }: CoreServices): Promise<void> => {
   // Backends that close abort their calls of other systems, for which the others may wait.
   const closing = router.closeAll()
+  await background.stop()
   await tidy.stop()
   await leases.stop()
   await closing

@@ -107,7 +107,8 @@ export class OpenCluster {
   async #start(): Promise<void> {
     const { config, shell, isStandby } = this.#options
     if (isStandby) return this.replication.replication.follow()
-    const { tokens, leases, cleanup } = this.services
+    const { tokens, leases, cleanup, background } = this.services
+    background.start(this.#stop.signal)
     if (!this.replication.view.isDrSecondary) {
       tokens.start(this.#stop.signal)
       leases.start(this.#stop.signal)

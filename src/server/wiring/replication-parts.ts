@@ -165,7 +165,7 @@ export class ReplicationParts {
       license: config.own.license,
       clock,
       random,
-      log: log.with({ room: 'replication' }),
+      log: log.with({ logger: 'replication' }),
       recorder: shell.meter,
       storage: barrier.view(''),
       store,

@@ -4,49 +4,31 @@ import { PasswordPolicies } from '../../core/passwords/password-policies.js'
 import { auditPaths } from '../../core/system/audit-paths.js'
 import { createSystemBackend } from '../../core/system/backend.js'
 import { capabilityPaths, type TokenAcl } from '../../core/system/capability-paths.js'
-import { counterPaths, metricsPaths, openApiPaths } from '../../core/system/report-paths.js'
-import { decodeTokenPath, keyringPaths } from '../../core/system/key-paths.js'
 import { leasePaths } from '../../core/system/lease-paths.js'
 import { lockedUsersPaths } from '../../core/system/locked-users-paths.js'
 import { mountPaths } from '../../core/system/mount-paths.js'
 import { namespacePaths } from '../../core/system/namespace-paths.js'
-import { licenseBody, nodePaths } from '../../core/system/node-paths.js'
+import { licenseBody } from '../../core/system/node-paths.js'
 import { passwordPolicyPaths } from '../../core/system/password-policy-paths.js'
-import { pluginPaths } from '../../core/system/plugin-paths.js'
 import { policyPaths } from '../../core/system/policy-paths.js'
 import { quotaPaths } from '../../core/system/quota-paths.js'
-import { raftPaths } from '../../core/system/raft-paths.js'
 import { remountPaths } from '../../core/system/remount-paths.js'
 import { tunePaths } from '../../core/system/tune-paths.js'
 import { uiPaths } from '../../core/system/ui-paths.js'
 import { wrappingPaths } from '../../core/system/wrapping-paths.js'
 import { aclOf, uncountedRights } from '../../core/tokens/token-rights.js'
-import type { Backend, BackendType, PathSpec } from '../../logical/backend.js'
-import { invalid } from '../../logical/errors.js'
+import type { Backend, PathSpec } from '../../logical/backend.js'
 import type { JsonObject } from '../../logical/json.js'
 import { type Request, ROOT_NAMESPACE, type TokenView } from '../../logical/request.js'
-import type { PathContext } from '../../replication/roles/context.js'
-import { isOperationAllowed } from '../../replication/paths/guard.js'
 import { replicationPaths } from '../../replication/paths/paths.js'
 import { upgradeToV2 } from '../../secrets/kv/upgrade.js'
-import { toolPaths } from '../../secrets/transit/tool-paths.js'
 import type { CoreServices } from './core-services.js'
-import { readMetrics } from './metric-reading.js'
+import { type FamilyOptions, serverFamilies } from './server-families.js'
 import type { OpenClusterOptions } from '../parts/parts.js'
-import type { ReplicationParts } from './replication-parts.js'
-import { sanitizeConfig } from '../config/sanitized-config.js'
-import { planRestoration, prepareRestored, takeSnapshot } from './snapshots.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { GenerationAttempt } from '../../core/seal/generate-root.js'
 import type { OperationTokens } from '../../replication/model/operation-token.js'
 import type { PathServices } from '../../replication/host/host.js'
-
-type FamilyOptions = OpenClusterOptions & {
-  readonly services: CoreServices
-  readonly replication: ReplicationParts
-  readonly types: readonly BackendType[]
-  readonly openedAtMs: number
-}
 
 export const createSystemFamilies = (options: FamilyOptions): Backend => {
   const { statePaths, shell, replication } = options
@@ -64,6 +46,8 @@ export const createSystemFamilies = (options: FamilyOptions): Backend => {
 const mountFamilies = ({ services, replication, config, clock, random }: FamilyOptions): PathSpec[] => {
   const { table, mounts, router, namespaces, policies, identity, tokens, cleanup } = services
   const deps = { table, mounts, router, reportedVersion: config.own.reportedVersion }
+  const isHidden = (path: string, { visibility }: Pick<Request, 'visibility'>) =>
+    replication.hidesNamespace(path) || (visibility?.hidesNamespace(path) ?? false)
   return [
     ...tunePaths({
       ...deps,
@@ -74,12 +58,15 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
     }),
     ...mountPaths(deps),
     ...remountPaths({ ...deps, random, isReadOnly: () => replication.isSharedReadOnly }),
-    ...uiPaths({ ...deps, aclOf: (request) => aclOfRequest(services, request) }),
+    ...uiPaths({
+      ...deps,
+      aclOf: (request) => aclOfRequest(services, request),
+      namespacesOf: (request) => namespaces.all().flatMap(({ path }) => (isHidden(path, request) ? [] : path)),
+    }),
     ...namespacePaths({
       namespaces,
       random,
-      isHidden: (path, { visibility }) =>
-        replication.hidesNamespace(path) || (visibility?.hidesNamespace(path) ?? false),
+      isHidden,
       requireAllPresent: (namespace, request) => {
         const entries = table.all().filter(({ namespaceId }) => namespaceId === namespace.id)
         for (const entry of entries) router.requirePresent(entry, request, routePath(entry))
@@ -122,64 +109,6 @@ const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): Pa
     ...auditPaths({ audit }),
   ]
 }
-
-/** Returns the paths of the server itself: keyring, node, metrics, OpenAPI and storage. */
-const serverFamilies = (
-  { services, config, runtime, shell, changes, clock, random, log, replication, types, openedAtMs }: FamilyOptions,
-  context: PathContext,
-): PathSpec[] => [
-  ...keyringPaths({
-    status: () => {
-      const { term, sinceMs } = runtime.barrier.activeTerm
-      return { term, installTimeMs: sinceMs, encryptions: runtime.barrier.encryptions }
-    },
-    rotate: async () => void (await runtime.barrier.rotate()),
-  }),
-  ...nodePaths({
-    status: shell.status,
-    clock,
-    inFlight: shell.inFlight,
-    versions: () => [{ version: config.own.reportedVersion, installedAtMs: openedAtMs }],
-    sanitizedConfig: () => sanitizeConfig(config),
-  }),
-  ...pluginPaths({ reportedVersion: config.own.reportedVersion, types }),
-  decodeTokenPath,
-  ...toolPaths({ random }, 'tools/'),
-  ...metricsPaths({ read: () => readMetrics(runtime, replication, shell), now: () => clock.now() }),
-  ...counterPaths({
-    countTokens: () => services.tokens.count(),
-    countEntities: () => services.identity.count(),
-  }),
-  ...openApiPaths({
-    version: config.own.reportedVersion,
-    mounts: (namespaceId) =>
-      services.router
-        .all()
-        .filter(({ entry }) => entry.namespaceId === namespaceId)
-        .map(({ view, backend }) => ({ path: view.path, backend })),
-  }),
-  ...raftPaths({
-    label: config.storage.label,
-    nodeId: config.storage.nodeId,
-    clusterAddress: config.clusterAddress.replace(/^https:\/\//, ''),
-    storage: runtime.barrier.view(''),
-    index: () => runtime.store.position.index,
-    openedAtMs,
-    nodes: shell.peers,
-    isDrSecondary: () => replication.view.isDrSecondary,
-    isOperationTokenAllowed: (token, request) => isOperationAllowed(context, token, request),
-    snapshot: () => takeSnapshot(runtime, { random, clock }),
-    restore: async (file, options) => {
-      if (replication.isSharedReadOnly)
-        throw invalid('cannot restore a snapshot on a secondary: restore it on the primary')
-      const restoration = await planRestoration(runtime, file, options)
-      await changes.replaceData('a snapshot is restored', {
-        rootKeyAfter: () => restoration.rootKey,
-        prepare: (fresh) => prepareRestored(fresh, { config, clock, random, log, ...restoration }),
-      })
-    },
-  }),
-]
 
 /** Returns the policies of the request's token, and the prefix of the request's paths in these policies. */
 const aclOfRequest = (

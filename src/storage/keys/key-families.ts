@@ -63,6 +63,21 @@ const TABLE = {
     'cluster',
     'the CA with which the nodes authenticate to each other',
   ],
+  webSettings: ['core/settings/web/', 'local', 'encrypted', 'cluster', 'CORS, and headers of the page'],
+  keyRotation: [
+    'core/settings/key-rotation',
+    'replicated',
+    'encrypted',
+    'cluster',
+    'when the key of the barrier rotates',
+  ],
+  autoSnapshots: [
+    'core/nodes/auto-snapshots/',
+    'ignored',
+    'encrypted',
+    'cluster',
+    'automated snapshots, one record each',
+  ],
 
   namespaces: ['core/namespaces/', 'replicated', 'encrypted', 'namespaces', 'one record each'],
   mounts: ['core/mounts/', 'replicated', 'encrypted', 'mounts', 'secret engine mounts, one record each'],

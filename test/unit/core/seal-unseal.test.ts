@@ -229,6 +229,37 @@ describe('auto-unseal by the key of another cluster', () => {
     return { key, options }
   }
 
+  test('sys/seal-backend-status shows since when the transit cluster is away, and checks it at most every 10 s', async () => {
+    const { key, options } = await autoInitialized()
+    const { call, clock } = await createSeal(options)
+    const status = async () => (await call('read', 'seal-backend-status')).body
+    expect(await status()).toEqual({ healthy: true, backends: [{ name: 'transit', healthy: true }] })
+    key.isThere = false
+    expect((await status())?.healthy).toBe(true)
+    clock.advance(10_000)
+    const state = { healthy: false, unhealthy_since: new Date(clock.now()).toISOString() }
+    for (let round = 0; round < 2; round++) {
+      expect(await status()).toEqual({ ...state, backends: [{ name: 'transit', ...state }] })
+      clock.advance(10_000)
+    }
+    key.isThere = true
+    clock.advance(10_000)
+    expect((await status())?.healthy).toBe(true)
+  })
+
+  test('sys/sealwrap/rewrap encrypts the root key again, or counts a failure', async () => {
+    const { key, options } = await autoInitialized()
+    const { seal, call } = await createSeal(options)
+    await seal.autoUnseal()
+    const entries = async () => (await call('read', 'sealwrap/rewrap')).body?.entries
+    key.calls = 0
+    expect(await call('update', 'sealwrap/rewrap')).toMatchObject({ status: 204 })
+    expect([key.calls, await entries()]).toEqual([1, { processed: 1, succeeded: 1, failed: 0 }])
+    key.isThere = false
+    await call('update', 'sealwrap/rewrap')
+    expect(await entries()).toEqual({ processed: 1, succeeded: 0, failed: 1 })
+  })
+
   test('auto-unseal fails while the transit cluster is away, and succeeds after its return', async () => {
     const { key, options } = await autoInitialized()
     const { seal } = await createSeal(options)

@@ -57,7 +57,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ],
   ['accepts a wrapping token as the client token', named(namesOf(({ wrappingToken }) => wrappingToken))],
   ['accepts field names of the body in any case', named(namesOf(({ body }) => body === 'bare'))],
-  ['has a file as its body', named(namesOf(({ body }) => body === 'file'))],
+  ['has a file or a stream as its body', named(namesOf(({ body }) => body === 'file'))],
 ]
 
 test('the table of rules in compatibility.md matches the rules of the server', () => {

@@ -394,6 +394,9 @@ const makeProbes = async (): Promise<
     autopilot: READ_ANEW,
     revokedNodes: READ_ANEW,
     peers: READ_ANEW,
+    webSettings: READ_ANEW,
+    keyRotation: READ_ANEW,
+    autoSnapshots: READ_ANEW,
     keyring: [
       {
         key: KEYS.keyring,

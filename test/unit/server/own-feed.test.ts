@@ -11,14 +11,14 @@ afterEach(async () => {
   for (const server of started.splice(0)) await server.close(0)
 })
 
-const openFeed = async () => {
+const start = async () => {
   const server = await startServer(localConfig(ANY_PORTS, { ui: true }))
   started.push(server)
-  return server.feed
+  return server
 }
 
 test('an admitted reader counts at once, even before it reads', async () => {
-  const feed = await openFeed()
+  const { feed } = await start()
   const streams = Array.from({ length: LIMITS.ownFeedReadersMax }, () => feed.open()[Symbol.asyncIterator]())
   expect(() => feed.open()).toThrow('open pages is reached')
   const [unread, read] = streams
@@ -33,10 +33,10 @@ test('an admitted reader counts at once, even before it reads', async () => {
   await next.return?.()
 })
 
-test('an ended stream frees its slot', async () => {
-  const feed = await openFeed()
+test('the streams of a stopping server end, and free their slots', async () => {
+  const { feed, stopping } = await start()
   const streams = Array.from({ length: LIMITS.ownFeedReadersMax }, () => feed.open()[Symbol.asyncIterator]())
-  feed.close()
+  stopping.abort()
   for (const stream of streams) {
     while (!(await stream.next()).done);
   }

@@ -72,6 +72,8 @@ const fillServer = async (client: ApiClient): Promise<void> => {
   await client.write('sys/namespaces/team')
   await client.with({ namespace: 'team' }).write('sys/policies/acl/p', { policy: 'path "a" {}' })
   await client.write('sys/policies/password/p', { policy: 'length = 8 rule "charset" { charset = "ab" }' })
+  await client.write('sys/config/cors', { allowed_origins: '*' })
+  await client.write('sys/rotate/config', { interval: '48h' })
   await client.write('sys/quotas/rate-limit/q', { rate: 1000, path: 'team' })
   for (const [path, body] of [
     ['kv1', { type: 'kv' }],
@@ -163,6 +165,7 @@ test('every row of the table is stored, except for temporary keys', () => {
     // Keys of servers that other servers can join.
     KEYS.peers,
     KEYS.autopilot,
+    KEYS.autoSnapshots,
     KEYS.revokedNodes,
   ]
   expect(Object.values(KEYS).filter((at) => !seen.has(at) && !passing.includes(at))).toEqual([])

@@ -88,6 +88,19 @@ test('a write through a performance standby is readable there at once', async ()
   expect(statuses).toEqual([200, 403, 200, 404, 403])
 })
 
+test('a performance standby applies the CORS rules of its cluster', async () => {
+  const { nodes, below } = await open({})
+  const ask = (origin: string) => below.send('GET', 'sys/mounts', { headers: { Origin: origin } })
+  expect((await ask('https://foreign.test')).status).toBe(200)
+  await below.call('POST', 'sys/config/cors', { body: { allowed_origins: 'https://page.test' } })
+  await nodes.level()
+  expect(await ask('https://page.test')).toMatchObject({
+    status: 200,
+    headers: { 'access-control-allow-origin': 'https://page.test' },
+  })
+  expect((await ask('https://foreign.test')).status).toBe(403)
+})
+
 test('a lagging performance standby serves old data, rejects a required index, and forwards on request', async () => {
   const { b, above, below } = await open()
   b.shared?.link.cut()
