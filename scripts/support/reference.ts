@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import type { Command, Option } from 'commander'
 import { parseDocument } from 'yaml'
 import { makeProgram } from '../../src/cli/program.js'
@@ -12,6 +14,7 @@ import { FACTS } from '../../src/lab/drills/expectations/facts.js'
 import { LOAD_EXPECTATIONS } from '../../src/lab/drills/expectations/load-expectations.js'
 import { describeStep, STEPS } from '../../src/lab/drills/steps/steps.js'
 import { listServerFlags } from '../../src/server/config/flags.js'
+import { ABSENT, type AbsentFamily, DOCUMENTED_TYPES, REFUSED } from './documented-paths.js'
 
 /**
  * The pages that `npm run reference` writes, by their file in the repository. A unit test compares them with the files.
@@ -20,7 +23,41 @@ export const referencePages = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/reference/commands.md', commandsPage()],
     ['docs/reference/drill-file.md', drillPage()],
+    [COMPATIBILITY, compatibilityPage()],
   ])
+
+const COMPATIBILITY = 'docs/reference/compatibility.md'
+
+/** Returns the page with the tables of what the server does not serve. The rest of the page is not generated. */
+const compatibilityPage = (): string => {
+  const page = readFileSync(path.join(import.meta.dirname, '..', '..', COMPATIBILITY), 'utf8')
+  const served = page.slice(0, page.indexOf('<!-- served: end -->'))
+  const named = (families: readonly AbsentFamily[]) =>
+    families.map(({ family, state, paths }) => [family, state, paths.map(code).join(' ')])
+  const parts: Readonly<Record<string, readonly string[]>> = {
+    absent: table(['family', 'state', 'paths'], named(ABSENT)),
+    refused: table(['family', 'state', 'paths'], named(REFUSED)),
+    types: table(
+      ['kind', 'types'],
+      (
+        [
+          ['auth methods', DOCUMENTED_TYPES.auth, 'auth/'],
+          ['secrets engines', DOCUMENTED_TYPES.secret, ''],
+        ] as const
+      ).map(([kind, types, prefix]) => [
+        kind,
+        types
+          .filter((type) => !served.includes(`\`${prefix}${type}/`))
+          .map(code)
+          .join(' '),
+      ]),
+    ),
+  }
+  return page.replaceAll(
+    /(<!-- (\w+): generated -->\n)[\s\S]*?(<!-- \2: end -->)/g,
+    (_, begin: string, name: string, end: string) => [begin, ...(parts[name] ?? []), end].join('\n'),
+  )
+}
 
 const GENERATED = '<!-- `npm run reference` writes this page from the program. Do not edit it. -->'
 

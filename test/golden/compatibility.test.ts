@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { ABSENT, type AbsentFamily, DOCUMENTED_TYPES, REFUSED } from '../../scripts/support/documented-paths.js'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 
 /** The tables of docs/reference/compatibility.md, held against what a running server says and does. */
@@ -9,7 +10,7 @@ const page = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 're
 
 const PROPERTIES = 'auth/approle/role/{role_name}/{property}'
 
-/** The paths in one of the tables. A row's name may stand in code marks too, so only what has a slash and no gap counts. */
+/** Returns the paths in a table. The names of rows are code too, so only code with a slash and without a gap counts. */
 const pathsIn = (table: string): string[] => {
   const [, text = ''] = new RegExp(`<!-- ${table}: begin -->([^]*)<!-- ${table}: end -->`).exec(page) ?? []
   const rows = text.split('\n').map((line) => line.split('|').at(-2) ?? '')
@@ -25,6 +26,11 @@ const expand = (given: string): string[] => {
   if (given === PROPERTIES) return properties().map((name) => given.replace('{property}', name))
   return given.includes('{kind}') ? ['dr', 'performance'].map((kind) => given.replace('{kind}', kind)) : [given]
 }
+
+/** Types of mounts that exist once in each namespace. */
+const SINGLETONS: ReadonlySet<string> = new Set(['token', 'cubbyhole', 'identity'])
+
+const pathsOf = (families: readonly AbsentFamily[]): string[] => families.flatMap(({ paths }) => paths)
 
 describe('the compatibility tables', () => {
   let server: OpenServerProcess
@@ -47,10 +53,8 @@ describe('the compatibility tables', () => {
     expect(pathsIn('served').flatMap(expand).toSorted()).toEqual(served.toSorted())
   })
 
-  it('name as absent only what answers as an unknown path', async () => {
-    const absent = pathsIn('absent')
-    expect(absent.length).toBeGreaterThan(10)
-    for (const name of absent) {
+  it('list as absent only paths that respond as unknown paths', async () => {
+    for (const name of pathsOf(ABSENT)) {
       const { status, json } = await server.client.send('GET', name)
       expect({ name, status, errors: String(json?.errors) }).toMatchObject({
         status: 404,
@@ -58,4 +62,27 @@ describe('the compatibility tables', () => {
       })
     }
   })
+
+  it('list as rejected only paths whose use the server rejects', async () => {
+    for (const name of pathsOf(REFUSED)) {
+      expect([name, (await server.client.send('POST', name)).status]).toEqual([name, 400])
+    }
+  })
+
+  it.each([
+    ['auth methods', 'auth', DOCUMENTED_TYPES.auth],
+    ['secrets engines', 'mounts', DOCUMENTED_TYPES.secret],
+  ])('list the %s that the server cannot mount', async (kind, table, types) => {
+    const row = page.split('\n').find((line) => line.startsWith(`| ${kind} |`)) ?? ''
+    const absent = [...row.matchAll(/`([^`]+)`/g)].map(([, type = '']) => type)
+    for (const type of types.filter((one) => !SINGLETONS.has(one))) {
+      const { status } = await server.client.send('POST', `sys/${table}/tried-${type}`, { body: { type } })
+      expect({ type, isAbsent: status === 400 }).toEqual({ type, isAbsent: absent.includes(type) })
+    }
+  })
+})
+
+test('no path is listed twice', () => {
+  const all = [...pathsIn('served').flatMap(expand), ...pathsOf(ABSENT), ...pathsOf(REFUSED)]
+  expect(all.filter((name, at) => all.indexOf(name) !== at)).toEqual([])
 })
