@@ -182,6 +182,8 @@ export const LIMITS = {
   auditWriteMs: 5000,
   /** Total size of the lines that wait for a slow audit file. */
   auditWaitingBytesMax: 16 * 1024 * 1024,
+  /** Size of the unread lines on standard output. More audit lines are rejected. */
+  standardOutputBytesMax: 1024 * 1024,
   /** Number of the newest lines of audit devices that stay in memory, and the length of each line. */
   auditTailLines: 200,
   auditTailCharactersMax: 16 * 1024,

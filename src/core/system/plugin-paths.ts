@@ -10,8 +10,8 @@ const KINDS = ['auth', 'database', 'secret'] as const
 
 interface PluginPathsOptions {
   readonly reportedVersion: string
-  /** The backend types that can be mounted. */
-  readonly types: readonly { readonly name: string; readonly kind: 'auth' | 'secret' }[]
+  /** The backend types that can be mounted, and the plugins of databases. */
+  readonly types: readonly { readonly name: string; readonly kind: (typeof KINDS)[number] }[]
 }
 
 /** Creates the paths of sys/plugins/catalog, which lists the built-in types. The server runs no other plugins. */

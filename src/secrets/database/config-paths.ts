@@ -8,7 +8,7 @@ import { postgresUrl } from './postgresql.js'
 import type { Connection } from './records.js'
 import { parseStatements } from './statements.js'
 
-const PLUGIN = 'postgresql-database-plugin'
+export const PLUGIN = 'postgresql-database-plugin'
 
 const NAME = { name: string('Name of the connection.') } as const
 

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../base/limits.js'
 import { uuid } from '../../base/id.js'
 import { createTokenBackend } from '../../auth/token/backend.js'
 import { AuditBroker } from '../../core/audit/audit.js'
@@ -242,11 +243,9 @@ const askActiveNode = (): never => {
   throw new ForActiveNode()
 }
 
-/** Maximum number of unread bytes of standard output. Audit lines beyond this limit are rejected. */
-const BACKLOG_BYTES_MAX = 1 << 20
-
 /** Writes audit lines to standard output. Rejects if no reader consumes them, since a wait would block requests. */
 const writeStandardOutput = async (text: string): Promise<void> => {
-  if (process.stdout.writableLength > BACKLOG_BYTES_MAX) throw new Error('standard output is not being read')
+  if (process.stdout.writableLength > LIMITS.standardOutputBytesMax)
+    throw new Error('standard output is not being read')
   process.stdout.write(text)
 }

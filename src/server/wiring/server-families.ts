@@ -14,6 +14,7 @@ import { invalid } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import { isOperationAllowed } from '../../replication/paths/guard.js'
 import type { PathContext } from '../../replication/roles/context.js'
+import { PLUGIN as DATABASE_PLUGIN } from '../../secrets/database/config-paths.js'
 import { toolPaths } from '../../secrets/transit/tool-paths.js'
 import type { ServerConfig } from '../config/config.js'
 import type { OpenClusterOptions } from '../parts/parts.js'
@@ -53,7 +54,10 @@ export const serverFamilies = (
   ...webPaths(services.web),
   ...logPaths({ control: log.control, stopping: shell.stopping.signal }),
   ...pprofPaths,
-  ...pluginPaths({ reportedVersion: config.own.reportedVersion, types }),
+  ...pluginPaths({
+    reportedVersion: config.own.reportedVersion,
+    types: [...types, { name: DATABASE_PLUGIN, kind: 'database' }],
+  }),
   decodeTokenPath,
   ...toolPaths({ random }, 'tools/'),
   ...metricsPaths({ read: () => readMetrics(runtime, replication, shell), now: () => clock.now() }),
