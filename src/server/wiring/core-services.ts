@@ -7,7 +7,7 @@ import { PrimaryEntities } from '../../core/identity/primary-entities.js'
 import { IdentityStore } from '../../core/identity/identity.js'
 import { ForActiveNode } from '../../core/pipeline/for-active-node.js'
 import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
-import { effectiveLeaseTtls } from '../../core/mounts/mount-entry.js'
+import { DEFAULT_CONFIG, effectiveLeaseTtls } from '../../core/mounts/mount-entry.js'
 import { MountService } from '../../core/mounts/mounts.js'
 import { PolicyStore } from '../../core/acl/policies.js'
 import { MountCleanup } from '../../core/mounts/cleanup.js'
@@ -199,14 +199,12 @@ export const createCoreServices = (options: CoreServicesOptions) => {
       beginTidy: () => tidy.begin(),
       mountOf: (namespaceId) => {
         const entry = table.find('auth', namespaceId, 'token/')
-        return { accessor: entry?.accessor ?? '', ...effectiveLeaseTtls(entry?.config ?? NO_CONFIG, config) }
+        return { accessor: entry?.accessor ?? '', ...effectiveLeaseTtls(entry?.config ?? DEFAULT_CONFIG, config) }
       },
     }),
   )
   return services
 }
-
-const NO_CONFIG = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false }
 
 /**
  * Reads the tables and opens the mounts. Creates missing default mounts and policies unless they are read-only in this
