@@ -119,7 +119,8 @@ describe('the OpenAPI document', () => {
     await root('POST', 'sys/auth/approle', { type: 'approle' })
     await root('POST', 'sys/mounts/two', { type: 'kv', options: { version: '2' } })
     const wrong: string[] = []
-    for (const path of Object.keys((await document()).paths)) {
+    // The response of sys/monitor ends only with its client.
+    for (const path of Object.keys((await document()).paths).filter((one) => one !== '/sys/monitor')) {
       const target = `/v1${path.replaceAll(/\{\w+\}/g, 'none')}`
       const answer = await root('GET', target)
       if (answer.status >= 500 || answer.text.includes('unsupported path')) wrong.push(`${path} ${answer.text}`)

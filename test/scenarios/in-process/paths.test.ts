@@ -219,6 +219,7 @@ const VERBS = [
 const OWN_VERBS: Readonly<Record<string, string>> = {
   'sys/health': 'GET',
   'sys/seal-status': 'GET',
+  'sys/seal-backend-status': 'GET',
   'sys/leader': 'GET',
   'sys/init': 'PUT',
   'sys/unseal': 'PUT',
