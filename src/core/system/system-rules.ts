@@ -8,7 +8,8 @@ interface SystemRuleSettings {
 type Served = NonNullable<PathRules['servedWhile']>
 
 const WHILE_DR = { 'dr-bootstrapping': 'all', dr: 'all' } satisfies Served
-const WHILE_CHANGING = { restarting: 'all', bootstrapping: 'all', stranded: 'all', ...WHILE_DR } satisfies Served
+const WHILE_JOINING = { bootstrapping: 'all', stranded: 'all', ...WHILE_DR } satisfies Served
+const WHILE_CHANGING = { restarting: 'all', ...WHILE_JOINING } satisfies Served
 /**
  * The states in which key shares are accepted. A cluster that waits for its first full sync accepts key shares although
  * it is already unsealed: the response says so. After the sync, shares have no effect.
@@ -66,7 +67,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
   return new PathRuleTable({
     health: { ...STATUS_OF_REMOVED, verbs: ['GET', 'HEAD'] },
     'seal-status': STATUS_OF_REMOVED,
-    'seal-backend-status': { ...STATUS, ...ROOT },
+    'seal-backend-status': { ...STATUS, ...ROOT, servedWhile: { sealed: 'all', standby: 'all', ...WHILE_JOINING } },
     leader: STATUS,
     init: {
       ...BARE,
