@@ -101,7 +101,7 @@ const main = async (): Promise<number> => {
   let throughput: ThroughputRow[] = []
   const servers: BenchServer[] = []
   const dist = path.resolve(flags.dist)
-  const program = path.join(dist, 'main.js')
+  const program = commandOf(dist)
   if (!existsSync(program)) {
     console.error(`cannot find the program in ${dist}. Run npm run build, or pass another directory with --dist`)
     return 1
@@ -127,7 +127,7 @@ const main = async (): Promise<number> => {
     isQuick: flags.quick,
     dist,
     program,
-    beside: flags.beside === undefined ? undefined : path.join(path.resolve(flags.beside), 'main.js'),
+    beside: builds[1]?.program,
     requests: (flags.requests ?? '').split(',').map((text) => text.trim().toLowerCase()),
     unopened,
     server: async (name, options = {}) => {
