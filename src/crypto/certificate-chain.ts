@@ -59,7 +59,7 @@ export const isUsable = ({ certificate, defect }: CertificateFacts, nowMs: numbe
 const [ANY_USE, CLIENT_USE] = ['2.5.29.37.0', '1.3.6.1.5.5.7.3.2']
 
 /** Returns whether the extended key usages permit TLS clients. Undefined permits all uses. */
-const isForClients = (usages: readonly string[] | undefined): boolean =>
+export const isForClients = (usages: readonly string[] | undefined): boolean =>
   usages === undefined || usages.includes(ANY_USE) || usages.includes(CLIENT_USE)
 
 export const isSame = (one: CertificateFacts, other: CertificateFacts): boolean =>

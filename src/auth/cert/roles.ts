@@ -1,4 +1,5 @@
 /** Roles: certificates that may log in, or their authorities. `cert/<name>` contains a role. */
+import { isForClients } from '../../crypto/certificate-chain.js'
 import { derOf } from '../../crypto/pem.js'
 import { type CertificateFacts, readCertificates } from '../../crypto/certificate-facts.js'
 import { parsePemCertificates } from '../../crypto/certificates.js'
@@ -144,13 +145,10 @@ const refuseOcsp = ({ values }: RoleCall): void => {
   if (name !== undefined) throw invalid(`${name} is not supported: this server sends no OCSP requests`)
 }
 
-/** The extended key usages of TLS clients: any use, and client authentication. */
-const CLIENT_USES: ReadonlySet<string> = new Set(['2.5.29.37.0', '1.3.6.1.5.5.7.3.2'])
-
 const checkCertificate = async (certificate: string): Promise<void> => {
   const found = await certificatesOf({ certificate }).catch(() => [])
   if (found.length === 0) throw invalid('failed to parse certificate')
-  const wrong = found.find(({ certificate: one }) => !one.ca && !one.keyUsage?.some((use) => CLIENT_USES.has(use)))
+  const wrong = found.find(({ certificate: one }) => !one.ca && !isForClients(one.keyUsage))
   if (wrong) throw invalid('nonCA certificates should have TLS client authentication set as an extended key usage')
 }
 

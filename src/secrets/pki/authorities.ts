@@ -4,7 +4,7 @@ import { KeyedLock } from '../../base/keyed-lock.js'
 import { isIssuedBy, type ParsedCertificate } from '../../crypto/x509-parsing.js'
 import type { BackendContext } from '../../logical/backend.js'
 import { readOnly } from '../../logical/decided-by-primary.js'
-import { invalid } from '../../logical/errors.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
 import { putRecord, readRecord, type Storage, type Transaction } from '../../logical/storage.js'
 import { certificateOf, type IssuerRecord, type KeyRecord, newIssuer, newKey } from './records.js'
 import type { KeyTypeName } from './key-types.js'
@@ -23,6 +23,11 @@ const FOLDERS = { issuer: 'issuer/', key: 'key/' } as const
 const CONFIGS = { issuer: 'config/issuers', key: 'config/keys' } as const
 
 export const DEFAULT_REFERENCE = 'default'
+
+export const NO_DEFAULT_ISSUER = 'no default issuer currently configured'
+
+/** Vault responds with 500 to a reference that it cannot resolve. Clients depend on the code and on the text. */
+const missing = (text: string) => new LogicalError('internal', text, { wrapped: true })
 
 /** Finds the key of a public key. */
 const ofSamePublicKey = <T extends { readonly publicHash: string }>(records: readonly T[], publicHash: string) =>
@@ -72,21 +77,24 @@ export class Authorities {
     return this.#find<IssuerRecord>(FOLDERS.issuer, id)
   }
 
-  /** Returns an issuer by `default`, ID or name. Rejects with LogicalError 400 if there is none. */
+  /** Returns an issuer by `default`, ID or name. Rejects with LogicalError 500 if there is none. */
   async requireIssuer(reference: string): Promise<IssuerRecord> {
     const found = await this.findIssuer(reference)
     if (found) return found
-    if (reference === DEFAULT_REFERENCE) throw invalid('no default issuer currently configured')
-    throw invalid(`unable to find PKI issuer for reference: ${reference}`)
+    throw missing(reference === DEFAULT_REFERENCE ? NO_DEFAULT_ISSUER : `unable to find PKI issuer for reference: ${reference}`)
   }
 
-  /** Returns a key by `default`, ID or name. Rejects with LogicalError 400 if there is none. */
-  async requireKey(reference: string): Promise<KeyRecord> {
+  async findKey(reference: string): Promise<KeyRecord | undefined> {
     const id = reference === DEFAULT_REFERENCE ? this.keyConfig().default : reference
-    const found = await this.#find<KeyRecord>(FOLDERS.key, id)
+    return this.#find<KeyRecord>(FOLDERS.key, id)
+  }
+
+  /** Returns a key by `default`, ID or name. Rejects with LogicalError 500 if there is none. */
+  async requireKey(reference: string): Promise<KeyRecord> {
+    const found = await this.findKey(reference)
     if (found) return found
-    if (reference === DEFAULT_REFERENCE) throw invalid('no default key currently configured')
-    throw invalid(`unable to find PKI key for reference: ${reference}`)
+    const isDefault = reference === DEFAULT_REFERENCE
+    throw missing(isDefault ? 'no default key currently configured' : `unable to find PKI key for reference: ${reference}`)
   }
 
   async #find<T extends { readonly name: string }>(folder: string, reference: string): Promise<T | undefined> {

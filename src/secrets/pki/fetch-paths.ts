@@ -2,10 +2,11 @@
 import { formatTime } from '../../base/rfc3339.js'
 import { certificatePem, crlPem } from '../../crypto/pem.js'
 import { definePath, listed, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { PathRules } from '../../logical/path-rules.js'
 import type { Response } from '../../logical/request.js'
-import { type Authorities, DEFAULT_REFERENCE } from './authorities.js'
+import { type Authorities, DEFAULT_REFERENCE, NO_DEFAULT_ISSUER } from './authorities.js'
 import { type CertificateStore, parseSerial } from './certificate-store.js'
 import { certificateOf, pemOf } from './records.js'
 import type { Revocation } from './revocation.js'
@@ -85,11 +86,12 @@ export const fetchPaths = (authorities: Authorities, store: CertificateStore, re
   }
 
   const showCertificate = async (serial: string): Promise<Response | undefined> => {
+    const needsIssuer = ['ca', 'ca_chain', 'crl'].includes(serial)
+    if (needsIssuer && !(await authorities.findIssuer(DEFAULT_REFERENCE))) throw invalid(NO_DEFAULT_ISSUER)
     if (serial === 'ca_chain') {
       const chain = await chainPem(DEFAULT_REFERENCE)
       return { data: { certificate: chain, ca_chain: chain, revocation_time: 0, ...NOT_REVOKED } }
     }
-    if (serial === 'ca' || serial === 'crl') await authorities.requireIssuer(DEFAULT_REFERENCE)
     const found = await findRaw(serial)
     if (!found) return undefined
     const text = found.kind === 'crl' ? crlPem(found.der) : certificatePem(found.der)

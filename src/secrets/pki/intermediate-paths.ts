@@ -36,13 +36,14 @@ export const intermediatePaths = (issuance: Issuance): PathSpec[] => {
     'Sign a signing request as an intermediate.',
     {
       update: async ({ values }) => {
-        checkSubject(values.use_csr_values ? { ...values, common_name: 'csr' } : values)
-        const issuer = await authorities.requireIssuer(values.issuer_ref)
         const request = await readRequest(values.csr)
+        const named = { ...values, common_name: values.common_name || request.commonName }
+        checkSubject(values.use_csr_values ? { ...values, common_name: 'csr' } : named)
+        const issuer = await authorities.requireIssuer(values.issuer_ref)
         const maxPathLength = pathLengthBelow(issuer, values.max_path_length)
         const behavior = values.enforce_leaf_not_after_behavior ? issuer.leafNotAfterBehavior : 'truncate'
         const validity = authorityValidity(values, clock.now(), mount)
-        const own = caContent(values)
+        const own = caContent(named)
         const issued = await issuance.sign(issuer, {
           content: {
             ...own,

@@ -122,7 +122,8 @@ export const issuerPaths = (authorities: Authorities, revocation: Revocation): P
       patch: (call) => change(call, (field) => call.supplied(field)),
       delete: ({ values }) =>
         authorities.change(async () => {
-          const issuer = await authorities.requireIssuer(values.issuer_ref)
+          const issuer = await authorities.findIssuer(values.issuer_ref)
+          if (!issuer) return undefined
           const wasDefault = await authorities.deleteIssuer(issuer)
           const text = `Deleted issuer ${issuer.id} was the default issuer. No default issuer is configured.`
           return wasDefault ? { warnings: [text] } : undefined

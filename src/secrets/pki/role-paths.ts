@@ -110,8 +110,9 @@ export class Roles {
 
   paths(): PathSpec[] {
     const storage = decidedByPrimary(this.#authorities.context)
-    const put = async (name: string, role: Role): Promise<Response> => {
+    const put = async (name: string, settings: Role): Promise<Response> => {
       if (!NAME.test(name)) throw invalid(`invalid role name ${JSON.stringify(name)}`)
+      const role = { ...settings, issuer_ref: settings.issuer_ref || DEFAULT_REFERENCE }
       checkRole(role)
       await storage.write((tx) => putRecord(tx, FOLDER + name, { ...role }))
       return { data: { ...role }, warnings: await this.#warningsOf(role) }

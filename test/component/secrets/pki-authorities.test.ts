@@ -70,10 +70,29 @@ describe('roots', () => {
     await pki.call('delete', 'root')
     expect(await pki.list('issuers')).toBeUndefined()
     expect(await pki.list('keys')).toBeUndefined()
-    expect(await refusal(pki.read('issuer/default'))).toEqual([
-      'invalid-request',
-      'no default issuer currently configured',
-    ])
+    expect(await refusal(pki.read('issuer/default'))).toEqual(['internal', 'no default issuer currently configured'])
+  })
+
+  it('an unknown reference is an internal error, and its deletion succeeds', async () => {
+    await pki.root()
+    for (const [path, kind] of [
+      ['issuer/none', 'issuer'],
+      ['issuer/none/json', 'issuer'],
+      ['key/none', 'key'],
+    ] as const) {
+      expect(await refusal(pki.read(path))).toEqual(['internal', `unable to find PKI ${kind} for reference: none`])
+    }
+    expect(await pki.call('delete', 'issuer/none')).toBeUndefined()
+    expect(await pki.call('delete', 'key/none')).toBeUndefined()
+  })
+
+  it('the certificate and the chain of a mount without a default issuer are invalid requests', async () => {
+    for (const serial of ['ca', 'ca_chain', 'crl']) {
+      expect(await refusal(pki.read(`cert/${serial}`))).toEqual([
+        'invalid-request',
+        'no default issuer currently configured',
+      ])
+    }
   })
 
   it('a root with RSA keys can sign with PSS and other hashes', async () => {
@@ -113,6 +132,13 @@ describe('intermediates', () => {
     expect(await sub.shown('config/issuers')).toMatchObject({ default: id })
     const bundle = await sub.data('issue/web', { common_name: 'a.example.com', format: 'pem_bundle' })
     expect(String(bundle.certificate).match(/BEGIN CERTIFICATE/g)).toHaveLength(3)
+  })
+
+  it('an intermediate takes its common name from the signing request if the caller sends none', async () => {
+    await pki.root()
+    const { csr } = await createIntermediate()
+    expect(certificateIn(await pki.data('root/sign-intermediate', { csr })).subject).toBe('CN=sub.test')
+    expect(certificateIn(await pki.data('root/sign-intermediate', { csr, common_name: 'own' })).subject).toBe('CN=own')
   })
 
   it('the path length of the root limits its intermediates', async () => {

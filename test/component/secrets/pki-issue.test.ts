@@ -145,6 +145,13 @@ describe('issue', () => {
     expect(await refused('issue/any', { common_name: 'a.example.com' })).toMatch(/only signing$/)
   })
 
+  it('a role with an empty issuer uses the default issuer', async () => {
+    const root = await pki.root()
+    expect(await pki.role('web', { issuer_ref: '' })).toHaveProperty('issuer_ref', 'default')
+    const issued = certificateIn(await pki.data('issue/web', { common_name: 'a.example.com' }))
+    expect(issued.verify(certificateIn(root).publicKey)).toBe(true)
+  })
+
   it('a role with no_store leaves no certificate, and URLs of the mount are in certificates', async () => {
     await pki.root()
     await pki.data('config/urls', {

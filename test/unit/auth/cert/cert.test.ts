@@ -73,6 +73,11 @@ describe('roles of cert', () => {
     })
   })
 
+  it('a certificate without extended key usages is accepted, since nothing restricts its use', async () => {
+    await setRole('r', { certificate: (await root.issue({ uses: [] })).pem })
+    expect(dataOf(await cert.read('certs/r'))).toHaveProperty('certificate')
+  })
+
   it('roles are listed and deleted', async () => {
     await setRole('b')
     await setRole('a')
