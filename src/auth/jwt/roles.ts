@@ -30,6 +30,10 @@ export interface JwtRole extends ClaimRules {
   readonly clockSkewSeconds: number
   readonly expirationLeewaySeconds: number
   readonly notBeforeLeewaySeconds: number
+  /** Settings of browser logins, which have no effect on a role of the type `jwt`. */
+  readonly redirectUris: readonly string[]
+  readonly oidcScopes: readonly string[]
+  readonly maxAgeSeconds: number
   readonly token: TokenSettings
   readonly old: OldNames
 }
@@ -48,10 +52,10 @@ const ROLE_FIELDS = {
   clock_skew_leeway: signedDuration('Tolerance of all times; 0 means 60 seconds, -1 means none.'),
   expiration_leeway: signedDuration('Lifetime of tokens without exp; 0 means 150 seconds, -1 means none.'),
   not_before_leeway: signedDuration('Time before exp of tokens without nbf; 0 means 150 seconds, -1 means none.'),
-  allowed_redirect_uris: commaList('Not supported.'),
-  oidc_scopes: commaList('Not supported.'),
+  allowed_redirect_uris: commaList('Stored without effect: for logins with a browser.'),
+  oidc_scopes: commaList('Stored without effect: for logins with a browser.'),
   verbose_oidc_logging: bool('Not supported.'),
-  max_age: duration('Not supported.'),
+  max_age: duration('Stored without effect: for logins with a browser.'),
   ...OLD_TOKEN_FIELDS,
   ...TOKEN_FIELDS,
 } as const
@@ -74,6 +78,9 @@ const NEW_ROLE: JwtRole = {
   clockSkewSeconds: 0,
   expirationLeewaySeconds: 0,
   notBeforeLeewaySeconds: 0,
+  redirectUris: [],
+  oidcScopes: [],
+  maxAgeSeconds: 0,
   token: DEFAULT_TOKEN_SETTINGS,
   old: {},
 }
@@ -125,6 +132,9 @@ const applyRoleFields = (call: RoleCall, current: JwtRole): { role: JwtRole; war
     clockSkewSeconds: sent('clock_skew_leeway') ?? current.clockSkewSeconds,
     expirationLeewaySeconds: sent('expiration_leeway') ?? current.expirationLeewaySeconds,
     notBeforeLeewaySeconds: sent('not_before_leeway') ?? current.notBeforeLeewaySeconds,
+    redirectUris: sent('allowed_redirect_uris') ?? current.redirectUris,
+    oidcScopes: sent('oidc_scopes') ?? current.oidcScopes,
+    maxAgeSeconds: sent('max_age') ?? current.maxAgeSeconds,
     token,
     old,
   }
@@ -132,19 +142,12 @@ const applyRoleFields = (call: RoleCall, current: JwtRole): { role: JwtRole; war
   return { role, warnings }
 }
 
-/** Throws LogicalError 400 for a role or a setting of logins with a browser. */
+/** Throws LogicalError 400 for a role of logins with a browser, and for a log of tokens. */
 const refuseOidc = ({ values }: RoleCall): void => {
   const { role_type: type } = values
   if (type === 'oidc') throw invalid('role_type "oidc" is not supported by this server: set role_type to "jwt"')
   if (type !== 'jwt') throw invalid(`invalid 'role_type': ${type}`)
-  const isSet = {
-    allowed_redirect_uris: values.allowed_redirect_uris.length > 0,
-    oidc_scopes: values.oidc_scopes.length > 0,
-    verbose_oidc_logging: values.verbose_oidc_logging,
-    max_age: values.max_age > 0,
-  }
-  const name = Object.entries(isSet).find(([, value]) => value)?.[0]
-  if (name !== undefined) throw invalid(`${name} is not supported: this server has no roles of the type "oidc"`)
+  if (values.verbose_oidc_logging) throw invalid('verbose_oidc_logging is not supported: this server logs no tokens')
 }
 
 /** The metadata key of the role of a login. */
@@ -173,7 +176,7 @@ const checkRole = (role: JwtRole): void => {
 const roleData = (role: JwtRole): Record<string, unknown> => ({
   ...tokenFieldsData(role.token),
   ...oldNamesData(role),
-  allowed_redirect_uris: [],
+  allowed_redirect_uris: role.redirectUris,
   bound_audiences: role.boundAudiences,
   bound_claims: role.boundClaims,
   bound_claims_type: role.boundClaimsType,
@@ -182,9 +185,9 @@ const roleData = (role: JwtRole): Record<string, unknown> => ({
   clock_skew_leeway: wholeSeconds(role.clockSkewSeconds),
   expiration_leeway: wholeSeconds(role.expirationLeewaySeconds),
   groups_claim: role.groupsClaim,
-  max_age: 0,
+  max_age: wholeSeconds(role.maxAgeSeconds),
   not_before_leeway: wholeSeconds(role.notBeforeLeewaySeconds),
-  oidc_scopes: [],
+  oidc_scopes: role.oidcScopes,
   role_type: 'jwt',
   user_claim: role.userClaim,
   user_claim_json_pointer: role.isUserClaimPointer,
