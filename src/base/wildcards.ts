@@ -12,3 +12,16 @@ export const matchesWildcards = (pattern: string, text: string): boolean => {
   }
   return at <= text.length - last.length
 }
+
+/**
+ * Returns whether the text matches a pattern in which only a leading or trailing `*` stands for any text. The
+ * pattern `*` is literal.
+ */
+export const matchesOpenEnds = (pattern: string, text: string): boolean => {
+  const isOpenStart = pattern.length > 1 && pattern.startsWith('*')
+  const isOpenEnd = pattern.length > 1 && pattern.endsWith('*')
+  const core = pattern.slice(isOpenStart ? 1 : 0, isOpenEnd ? -1 : undefined)
+  if (isOpenStart && isOpenEnd) return text.includes(core)
+  if (isOpenStart) return text.endsWith(core)
+  return isOpenEnd ? text.startsWith(core) : text === core
+}

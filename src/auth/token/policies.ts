@@ -1,3 +1,4 @@
+import { matchesWildcards } from '../../base/wildcards.js'
 import { invalid } from '../../logical/errors.js'
 import { normalizePolicies } from '../../logical/token-fields.js'
 import type { TokenRole } from './role-record.js'
@@ -80,18 +81,5 @@ const matches = (name: string, names: readonly string[], globs: readonly string[
   normalizePolicies(names).includes(name) || globs.some((glob) => matchesGlob(glob, name))
 
 /** Returns whether `text` matches `glob`, regardless of letter case. Each `*` stands for any text. */
-export const matchesGlob = (glob: string, text: string): boolean => {
-  const parts = glob.trim().toLowerCase().split('*')
-  const name = text.toLowerCase()
-  const [first = '', ...rest] = parts
-  const last = rest.pop()
-  if (last === undefined) return name === first
-  if (!name.startsWith(first)) return false
-  let at = first.length
-  for (const part of rest) {
-    const found = name.indexOf(part, at)
-    if (found < 0) return false
-    at = found + part.length
-  }
-  return name.length - last.length >= at && name.endsWith(last)
-}
+export const matchesGlob = (glob: string, text: string): boolean =>
+  matchesWildcards(glob.trim().toLowerCase(), text.toLowerCase())

@@ -4,6 +4,7 @@
  */
 import type { PlainValue } from '../../base/hcl-blocks.js'
 import { isJsonObject } from '../../base/json.js'
+import { matchesOpenEnds } from '../../base/wildcards.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Operation, WrapRequest } from '../../logical/request.js'
 import type { AclRule } from './acl-rules.js'
@@ -59,7 +60,7 @@ const isListed = (values: readonly PlainValue[], value: JsonValue): boolean =>
  * policy contains a native number and the request contains the text of a number.
  */
 const isSame = (listed: PlainValue, value: JsonValue): boolean =>
-  typeof listed === 'string' && typeof value === 'string' ? matchesGlob(listed, value) : isEqual(listed, value)
+  typeof listed === 'string' && typeof value === 'string' ? matchesOpenEnds(listed, value) : isEqual(listed, value)
 
 /** Compares nested values without globs. Returns false for an object that has an object as a member. */
 const isEqual = (listed: PlainValue, value: JsonValue | undefined): boolean => {
@@ -79,17 +80,4 @@ const isEqual = (listed: PlainValue, value: JsonValue | undefined): boolean => {
       return !isObject && Object.hasOwn(value, name) && isEqual(member, value[name])
     })
   )
-}
-
-/**
- * Returns whether `text` matches `glob`. A leading or trailing `*` stands for any text. A `*` in the middle is literal,
- * and so is the glob `*` itself.
- */
-const matchesGlob = (glob: string, text: string): boolean => {
-  const isOpenStart = glob.length > 1 && glob.startsWith('*')
-  const isOpenEnd = glob.length > 1 && glob.endsWith('*')
-  const core = glob.slice(isOpenStart ? 1 : 0, isOpenEnd ? -1 : undefined)
-  if (isOpenStart && isOpenEnd) return text.includes(core)
-  if (isOpenStart) return text.endsWith(core)
-  return isOpenEnd ? text.startsWith(core) : text === core
 }

@@ -1,4 +1,5 @@
 /** The records of the engine, and their keys below the mount. Durations are in seconds, with 0 for not set. */
+import { matchesOpenEnds } from '../../base/wildcards.js'
 import type { BackendContext } from '../../logical/backend.js'
 import { decidedByPrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
@@ -94,18 +95,8 @@ export const requireConnection = (
 ): Connection => {
   const found = connections.find(connection)
   if (!found) throw invalid(`failed to find entry for connection with name: ${JSON.stringify(connection)}`)
-  if (!found.allowedRoles.some((pattern) => matches(pattern, role))) {
+  if (!found.allowedRoles.some((pattern) => pattern === '*' || matchesOpenEnds(pattern, role))) {
     throw invalid(`${JSON.stringify(role)} is not an allowed role`)
   }
   return found
-}
-
-/** Compares a name with a pattern that may begin or end with `*`. */
-const matches = (pattern: string, name: string): boolean => {
-  const isOpenStart = pattern.startsWith('*')
-  const isOpenEnd = pattern.length > 1 && pattern.endsWith('*')
-  const core = pattern.slice(isOpenStart ? 1 : 0, isOpenEnd ? -1 : undefined)
-  if (isOpenStart && isOpenEnd) return name.includes(core)
-  if (isOpenStart) return name.endsWith(core)
-  return isOpenEnd ? name.startsWith(core) : name === core
 }

@@ -1,6 +1,7 @@
 /** Decides which names a role allows on certificates. */
 import { isIP } from 'node:net'
 import { attempt } from '../../base/attempt.js'
+import { matchesWildcards } from '../../base/wildcards.js'
 import type { AltName } from '../../crypto/x509-content.js'
 import { invalid } from '../../logical/errors.js'
 import type { Role } from './role-paths.js'
@@ -11,23 +12,8 @@ const HOST_NAME = new RegExp(`^(?:\\*\\.)?(?:${LABEL}\\.)*${LABEL}\\.?$`)
 const WILDCARD_LABEL =
   /^(?:\*|[A-Za-z0-9](?:[A-Za-z0-9-]*)\*|\*[A-Za-z0-9-]*[A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9-]*\*[A-Za-z0-9-]*[A-Za-z0-9])$/
 
-/** Returns true if `*` in the pattern stands for any text. Takes linear time in the number of stars. */
-export const matchesGlob = (pattern: string, text: string): boolean => {
-  const [first = '', ...rest] = pattern.split('*')
-  if (rest.length === 0) return pattern === text
-  const last = rest.pop() ?? ''
-  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false
-  let at = first.length
-  for (const part of rest) {
-    const found = text.indexOf(part, at)
-    if (found < 0 || found + part.length > text.length - last.length) return false
-    at = found + part.length
-  }
-  return true
-}
-
 const matchesAny = (patterns: readonly string[], text: string): boolean =>
-  patterns.some((pattern) => matchesGlob(pattern, text))
+  patterns.some((pattern) => matchesWildcards(pattern, text))
 
 /** The parts of a DNS name or an email address. */
 interface Host {
@@ -72,7 +58,7 @@ const isLocal = (role: Role, { host }: Host, local: string): boolean =>
 const isInDomain = (role: Role, { whole, host, isEmail }: Host, domain: string): boolean => {
   if (role.allow_bare_domains && (whole === domain || (isEmail && host === domain))) return true
   if (role.allow_subdomains && host.endsWith(`.${domain}`)) return true
-  return role.allow_glob_domains && domain.includes('*') && matchesGlob(domain, whole)
+  return role.allow_glob_domains && domain.includes('*') && matchesWildcards(domain, whole)
 }
 
 /** Returns whether a role allows a common name. */

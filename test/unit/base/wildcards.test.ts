@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { matchesWildcards } from '../../../src/base/wildcards.js'
+import { matchesOpenEnds, matchesWildcards } from '../../../src/base/wildcards.js'
 
 test.each([
   ['', '', true],
@@ -17,10 +17,24 @@ test.each([
   ['*b*', 'abc', true],
   ['*b*', 'ac', false],
   ['a*b*b', 'ab', false],
+  ['*ab*b', 'ab', false],
   ['a*b*b', 'axbxb', true],
   ['*.example.com', 'web.example.com', true],
   ['*.example.com', 'example.com', false],
   ['a.c', 'abc', false],
 ])('the pattern %j and the text %j match: %s', (pattern, text, matches) => {
   expect(matchesWildcards(pattern, text)).toBe(matches)
+})
+
+test.each([
+  ['a', 'a', true],
+  ['a*', 'abc', true],
+  ['*c', 'abc', true],
+  ['*b*', 'abc', true],
+  ['*b*', 'ac', false],
+  ['a*c', 'abc', false],
+  ['*', 'a', false],
+  ['*', '*', true],
+])('the pattern %j with open ends and the text %j match: %s', (pattern, text, matches) => {
+  expect(matchesOpenEnds(pattern, text)).toBe(matches)
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PathRuleTable } from '../../../src/logical/path-rules.js'
 import { createPkiType } from '../../../src/secrets/pki/backend.js'
-import { altNameOf, isNameAllowed, matchesGlob } from '../../../src/secrets/pki/name-rules.js'
+import { altNameOf, isNameAllowed } from '../../../src/secrets/pki/name-rules.js'
 import { OPEN_ROLE, type Role } from '../../../src/secrets/pki/role-paths.js'
 import { extKeyUsageOids, keyUsageBits } from '../../../src/secrets/pki/usages.js'
 import { decideValidity } from '../../../src/secrets/pki/validity.js'
@@ -46,27 +46,6 @@ describe('names', () => {
     const role = roleWith(settings)
     expect(allowed.filter((name) => !isNameAllowed(role, name))).toEqual([])
     expect(denied.filter((name) => isNameAllowed(role, name))).toEqual([])
-  })
-
-  it('a star in a pattern stands for any text, also for none', () => {
-    for (const [pattern, text] of [
-      ['a', 'a'],
-      ['*', ''],
-      ['a*', 'a'],
-      ['a*b*c', 'aXbYc'],
-      ['*a*a*', 'aa'],
-    ] as const) {
-      expect(matchesGlob(pattern, text), pattern).toBe(true)
-    }
-    for (const [pattern, text] of [
-      ['a', 'b'],
-      ['a*a', 'a'],
-      ['a*b*c', 'aXc'],
-      ['*a*a*', 'a'],
-      ['*ab*b', 'ab'],
-    ] as const) {
-      expect(matchesGlob(pattern, text), pattern).toBe(false)
-    }
   })
 
   it('a common name is repeated as an alternative name only if it is a host name or an email address', () => {
