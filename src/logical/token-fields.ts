@@ -7,7 +7,7 @@ import { parseBoundCidrs } from './bound-cidrs.js'
 import { type Call, sentBy } from './backend.js'
 import { invalid } from './errors.js'
 import { bool, commaList, duration, type FieldTable, int, string } from './fields.js'
-import type { LoginAuth } from './request.js'
+import type { LoginAuth, RenewalTimes } from './request.js'
 
 export const TOKEN_FIELDS = {
   token_policies: commaList('Policies of the issued tokens.'),
@@ -159,6 +159,13 @@ export const loginAuth = (settings: TokenSettings, rest: LoginRest): LoginAuth =
   numUses: settings.numUses,
   boundCidrs: rest.boundCidrs ?? [...(settings.boundCidrs ?? [])],
   noDefaultPolicy: settings.noDefaultPolicy,
+})
+
+/** Returns the TTLs that a renewal applies. The explicit maximum of a token stays as issued. */
+export const renewalTimes = ({ ttlSeconds, maxTtlSeconds, periodSeconds }: TokenSettings): RenewalTimes => ({
+  ttlSeconds,
+  maxTtlSeconds,
+  periodSeconds,
 })
 
 /** A setting with a new and an old name. `remembered` is set if the last write used the old name. */

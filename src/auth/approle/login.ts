@@ -9,7 +9,7 @@ import { invalid, isReadOnly, type LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Lockout } from '../../logical/lockout.js'
 import type { LoginAuth, RenewalTimes, Request, Response, TokenOrigin } from '../../logical/request.js'
-import { loginAuth } from '../../logical/token-fields.js'
+import { loginAuth, renewalTimes } from '../../logical/token-fields.js'
 import { checkSource, checkSubset } from './cidr-rules.js'
 import type { MountData } from './mount-data.js'
 import type { Role } from './roles.js'
@@ -99,6 +99,5 @@ export const renewLogin = (data: MountData, { internal }: TokenOrigin): RenewalT
   const name = String(internal.role_name)
   const role = data.roles.find(name)
   if (!role) throw invalid(`failed to renew entry: role ${JSON.stringify(name)} does not exist during renewal`)
-  const { ttlSeconds, maxTtlSeconds, periodSeconds } = role.token
-  return { ttlSeconds, maxTtlSeconds, periodSeconds }
+  return renewalTimes(role.token)
 }

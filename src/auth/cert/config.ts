@@ -38,11 +38,10 @@ export const configPath = ({ storage }: BackendContext): PathSpec =>
       const sent = sentBy(call)
       return storage.write((tx) => {
         const current = findConfig(tx)
-        putJson(tx, CONFIG_KEY, {
+        return void putJson(tx, CONFIG_KEY, {
           isBindingDisabled: sent('disable_binding') ?? current.isBindingDisabled,
           hasAliasMetadata: sent('enable_identity_alias_metadata') ?? current.hasAliasMetadata,
         } satisfies CertConfig)
-        return undefined
       })
     },
   })

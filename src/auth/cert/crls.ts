@@ -36,10 +36,7 @@ export const crlPaths = ({ storage }: BackendContext): PathSpec[] => {
     const serials = await readRevokedSerials(values.crl).catch((cause: Error) => {
       throw invalid(`failed to parse CRL: ${cause.message}`)
     })
-    return storage.write((tx) => {
-      putJson(tx, keyOf(values.name), { serials } satisfies Crl)
-      return undefined
-    })
+    return storage.write((tx) => void putJson(tx, keyOf(values.name), { serials } satisfies Crl))
   }
   return [
     definePath('crls/?', {}, 'List the revocation lists.', { list: () => listed(storage.list(CRL_PREFIX)) }),
@@ -49,11 +46,7 @@ export const crlPaths = ({ storage }: BackendContext): PathSpec[] => {
           serials: Object.fromEntries(serials.map((serial) => [serial, {}])),
         })),
       update: write,
-      delete: ({ values }) =>
-        storage.write((tx) => {
-          tx.delete(keyOf(values.name))
-          return undefined
-        }),
+      delete: ({ values }) => storage.write((tx) => void tx.delete(keyOf(values.name))),
     }),
   ]
 }

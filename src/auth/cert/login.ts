@@ -5,7 +5,7 @@ import { invalid, permissionDenied } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { areSamePolicies } from '../../logical/old-token-fields.js'
 import type { RenewalCaller, RenewalTimes, Response, TokenOrigin } from '../../logical/request.js'
-import { loginAuth } from '../../logical/token-fields.js'
+import { loginAuth, renewalTimes } from '../../logical/token-fields.js'
 import { findConfig } from './config.js'
 import { metadataOf, type RoleMatcher } from './matching.js'
 import { findRole } from './roles.js'
@@ -53,6 +53,5 @@ export const renewLogin = async (
     }
   }
   if (!areSamePolicies(role.token.policies, policies)) throw invalid('policies have changed, not renewing')
-  const { ttlSeconds, maxTtlSeconds, periodSeconds } = role.token
-  return { ttlSeconds, maxTtlSeconds, periodSeconds }
+  return renewalTimes(role.token)
 }

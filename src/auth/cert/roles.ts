@@ -1,6 +1,6 @@
 /** Roles: certificates that may log in, or their authorities. `cert/<name>` contains a role. */
-import { isForClients } from '../../crypto/certificate-chain.js'
 import { derOf } from '../../crypto/pem.js'
+import { isForClients } from '../../crypto/certificate-chain.js'
 import { type CertificateFacts, readCertificates } from '../../crypto/certificate-facts.js'
 import { parsePemCertificates } from '../../crypto/certificates.js'
 import {
@@ -104,11 +104,7 @@ export const rolePaths = ({ storage }: BackendContext): PathSpec[] => {
     definePath('certs/:name', ROLE_FIELDS, 'Read, write or delete a role.', {
       read: ({ values }) => shown(findRole(storage, values.name), roleData),
       update: write,
-      delete: ({ values }) =>
-        storage.write((tx) => {
-          tx.delete(keyOf(values.name))
-          return undefined
-        }),
+      delete: ({ values }) => storage.write((tx) => void tx.delete(keyOf(values.name))),
     }),
   ]
 }

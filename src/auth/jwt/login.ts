@@ -8,7 +8,7 @@ import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js
 import { string } from '../../logical/fields.js'
 import { type JsonObject, parseJsonBytes } from '../../logical/json.js'
 import type { LoginAuth, RenewalTimes, Response, TokenOrigin } from '../../logical/request.js'
-import { loginAuth } from '../../logical/token-fields.js'
+import { loginAuth, renewalTimes } from '../../logical/token-fields.js'
 import { checkBoundClaims, groupsOf, metadataOf, userOf } from './claims.js'
 import { findConfig, type JwtConfig } from './config.js'
 import type { KeySets } from './key-sets.js'
@@ -86,6 +86,5 @@ export const renewLogin = ({ storage }: BackendContext, { internal }: TokenOrigi
   const name = String(internal.role)
   const role = findRole(storage, name)
   if (!role) throw invalid(`role ${name} does not exist during renewal`)
-  const { ttlSeconds, maxTtlSeconds, periodSeconds } = role.token
-  return { ttlSeconds, maxTtlSeconds, periodSeconds }
+  return renewalTimes(role.token)
 }

@@ -63,6 +63,7 @@ const ROLE_FIELDS = {
 type RoleCall = Call<typeof ROLE_FIELDS>
 
 const ROLE_PREFIX = 'role/'
+const keyOf = (name: string): string => ROLE_PREFIX + name.toLowerCase()
 
 const NAME = /^\w([\w.-]*\w)?$/
 
@@ -87,7 +88,7 @@ const NEW_ROLE: JwtRole = {
 
 /** Finds a role by its name in any letter case. */
 export const findRole = (storage: ReadStorage, name: string): JwtRole | undefined =>
-  readRecord<JwtRole>(storage, ROLE_PREFIX + name.toLowerCase())
+  readRecord<JwtRole>(storage, keyOf(name))
 
 export const rolePaths = ({ storage }: BackendContext): PathSpec[] => {
   const write = (call: RoleCall): Promise<Response | undefined> => {
@@ -95,7 +96,7 @@ export const rolePaths = ({ storage }: BackendContext): PathSpec[] => {
     if (!NAME.test(name)) throw unsupportedPath()
     return storage.write((tx) => {
       const { role, warnings } = applyRoleFields(call, findRole(tx, name) ?? NEW_ROLE)
-      putJson(tx, ROLE_PREFIX + name.toLowerCase(), role)
+      putJson(tx, keyOf(name), role)
       return warnings.length === 0 ? undefined : { warnings }
     })
   }
@@ -105,11 +106,7 @@ export const rolePaths = ({ storage }: BackendContext): PathSpec[] => {
       read: ({ values }) => shown(findRole(storage, values.name), roleData),
       create: write,
       update: write,
-      delete: ({ values }) =>
-        storage.write((tx) => {
-          tx.delete(ROLE_PREFIX + values.name.toLowerCase())
-          return undefined
-        }),
+      delete: ({ values }) => storage.write((tx) => void tx.delete(keyOf(values.name))),
       exists: ({ values }) => findRole(storage, values.name) !== undefined,
     }),
   ]

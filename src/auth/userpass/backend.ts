@@ -7,7 +7,7 @@ import { decideLockout, Lockout, type LockoutSettings } from '../../logical/lock
 import { areSamePolicies } from '../../logical/old-token-fields.js'
 import { PathRuleTable } from '../../logical/path-rules.js'
 import type { LoginAuth, RenewalTimes, Response, TokenOrigin } from '../../logical/request.js'
-import { loginAuth } from '../../logical/token-fields.js'
+import { loginAuth, renewalTimes } from '../../logical/token-fields.js'
 import { isPassword, ownerOf, type Passwords } from './password-worker.js'
 import { userPaths } from './user-paths.js'
 import { findUser, foldName, type User } from './users.js'
@@ -56,8 +56,7 @@ const createUserpass = (context: BackendContext, { passwords, lockout: configure
     const user = findUser(storage, name)
     if (!user) throw invalid(`user ${JSON.stringify(name)} does not exist during renewal`)
     if (!areSamePolicies(user.token.policies, policies)) throw invalid('policies have changed, not renewing')
-    const { ttlSeconds, maxTtlSeconds, periodSeconds } = user.token
-    return { ttlSeconds, maxTtlSeconds, periodSeconds }
+    return renewalTimes(user.token)
   }
 
   return {
