@@ -1,6 +1,6 @@
 /** Decides which names a role allows on certificates. */
-import { isIP } from 'node:net'
 import { attempt } from '../../base/attempt.js'
+import { canonicalAddress } from '../../base/cidr.js'
 import { matchesWildcards } from '../../base/wildcards.js'
 import type { AltName } from '../../crypto/x509-content.js'
 import { invalid } from '../../logical/errors.js'
@@ -123,8 +123,10 @@ export const parseAltNames = ({ alt_names, ip_sans, uri_sans }: NameFields): Alt
 const texts = (list: readonly string[]): string[] => [...new Set(list.filter((text) => text !== ''))]
 
 const requireAddress = (text: string): string => {
-  if (isIP(text) === 0) throw invalid(`the value ${JSON.stringify(text)} is not a valid IP address`)
-  return text
+  // A certificate has no field for a zone.
+  const address = text.includes('%') ? undefined : canonicalAddress(text)
+  if (address === undefined) throw invalid(`the value ${JSON.stringify(text)} is not a valid IP address`)
+  return address
 }
 
 const requireUri = (text: string): string => {

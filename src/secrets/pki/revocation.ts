@@ -30,6 +30,8 @@ export class Revocation {
   readonly #authorities: Authorities
   readonly #store: CertificateStore
   readonly #lock = new KeyedLock()
+  /** The builds that have not started, by authority. */
+  readonly #waiting = new Map<string, Promise<StoredCrl>>()
 
   constructor(authorities: Authorities, store: CertificateStore) {
     this.#authorities = authorities
@@ -38,17 +40,19 @@ export class Revocation {
 
   /**
    * Stores that a certificate is revoked, and rebuilds the list of its issuer unless lists are rebuilt periodically.
-   * Returns the time of the revocation, which is the earlier one for a certificate that was revoked before.
+   * Returns the time of the revocation, which is the earlier one for a certificate that was revoked before. A repeated
+   * revocation rebuilds the list too: the server may have stopped between the two writes of the first one.
    */
   async record(serial: string, certificate: IssuedCertificate, nowMs: number): Promise<number> {
     const before = this.#store.find('revoked', serial)
-    if (before) return before.revokedMs
-    const issuers = await this.#authorities.issuers()
-    const issuer = await issuerOf(certificate, issuers)
-    const authority = issuer?.authority ?? ''
-    await this.#store.put('revoked', serial, { ...certificate, revokedMs: nowMs, authority })
+    const authority = before?.authority ?? (await this.#authorityOf(certificate))
+    if (!before) await this.#store.put('revoked', serial, { ...certificate, revokedMs: nowMs, authority })
     if (!crlConfigOf(this.#authorities.context).auto_rebuild) await this.rebuild(authority)
-    return nowMs
+    return before?.revokedMs ?? nowMs
+  }
+
+  async #authorityOf(certificate: IssuedCertificate): Promise<string> {
+    return (await issuerOf(certificate, await this.#authorities.issuers()))?.authority ?? ''
   }
 
   /** Revokes a certificate at the end of its lease. Does nothing if the certificate has expired or is not stored. */
@@ -100,21 +104,34 @@ export class Revocation {
     return sha256Hex(JSON.stringify([disable, expiry]))
   }
 
+  /** Builds a list that contains all certificates revoked so far. Calls that wait for their turn share one build. */
   #build(issuer: IssuerRecord): Promise<StoredCrl> {
-    const { context } = this.#authorities
-    return this.#lock.run(issuer.authority, async () => {
-      const config = crlConfigOf(context)
-      const thisUpdateMs = context.clock.now()
-      const nextUpdateMs = thisUpdateMs + (parseDurationMs(config.expiry) ?? 0)
-      const number = (this.#stored(issuer)?.number ?? 0) + 1
-      const key = requireSigningKey(this.#authorities, issuer, 'crl-signing')
-      const entries = config.disable ? [] : await this.#entriesOf(issuer, thisUpdateMs)
-      const list = { issuer: certificateOf(issuer), number, thisUpdateMs, nextUpdateMs, entries }
-      const der = await createCrl(list, { key, hashBits: 0, usesPss: false })
-      const stored: StoredCrl = { number, der: der.toString('base64'), nextUpdateMs, basis: this.#basis() }
-      await context.localStorage.write((tx) => putJson(tx, FOLDER + issuer.authority, stored))
-      return stored
+    const { authority } = issuer
+    const waiting = this.#waiting.get(authority)
+    if (waiting) return waiting
+    const build = this.#lock.run(authority, async () => {
+      // The lock may run this at once, before the build is in the map.
+      await Promise.resolve()
+      this.#waiting.delete(authority)
+      return this.#sign(issuer)
     })
+    this.#waiting.set(authority, build)
+    return build
+  }
+
+  async #sign(issuer: IssuerRecord): Promise<StoredCrl> {
+    const { context } = this.#authorities
+    const config = crlConfigOf(context)
+    const thisUpdateMs = context.clock.now()
+    const nextUpdateMs = thisUpdateMs + (parseDurationMs(config.expiry) ?? 0)
+    const number = (this.#stored(issuer)?.number ?? 0) + 1
+    const key = requireSigningKey(this.#authorities, issuer, 'crl-signing')
+    const entries = config.disable ? [] : await this.#entriesOf(issuer, thisUpdateMs)
+    const list = { issuer: certificateOf(issuer), number, thisUpdateMs, nextUpdateMs, entries }
+    const der = await createCrl(list, { key, hashBits: 0, usesPss: false })
+    const stored: StoredCrl = { number, der: der.toString('base64'), nextUpdateMs, basis: this.#basis() }
+    await context.localStorage.write((tx) => putJson(tx, FOLDER + issuer.authority, stored))
+    return stored
   }
 
   /**

@@ -27,7 +27,7 @@ describe('issue', () => {
     const issued = await pki.data('issue/web', {
       common_name: 'www.example.com',
       alt_names: 'api.example.com,dev@mail.example.com',
-      ip_sans: '127.0.0.1,::1',
+      ip_sans: '127.0.0.1,::1,::ffff:10.1.2.3',
       ttl: '24h',
     })
     const leaf = certificateIn(issued)
@@ -35,7 +35,7 @@ describe('issue', () => {
     expect(leaf.checkIssued(certificateIn(root))).toBe(true)
     expect(leaf.subject.split('\n')).toEqual(['C=NL', 'O=Acme', 'OU=a + OU=b', 'CN=www.example.com'])
     expect(leaf.subjectAltName).toBe(
-      'DNS:www.example.com, DNS:api.example.com, email:dev@mail.example.com, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1',
+      'DNS:www.example.com, DNS:api.example.com, email:dev@mail.example.com, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, IP Address:10.1.2.3',
     )
     expect(leaf.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'])
     expect(leaf.ca).toBe(false)
@@ -129,6 +129,9 @@ describe('issue', () => {
     )
     expect(await refused('issue/web', { common_name: 'a.example.com', alt_names: 'b.org' })).toBe(
       'subject alternate name b.org not allowed by this role',
+    )
+    expect(await refused('issue/web', { common_name: 'a.example.com', ip_sans: 'fe80::1%eth0' })).toMatch(
+      /not a valid IP/,
     )
     expect(await refused('issue/web', { common_name: 'a.example.com', ip_sans: '10.0.0.1' })).toBe(
       'IP Subject Alternative Names are not allowed in this role, but was provided 10.0.0.1',

@@ -1,3 +1,5 @@
+import 'reflect-metadata'
+import { X509Crl } from '@peculiar/x509'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { dataOf, refusal } from '../../support/backend-harness.js'
 import { certificateIn, PkiMount } from '../../support/pki-mount.js'
@@ -17,6 +19,10 @@ const issue = async (
   const issued = await pki.data('issue/web', { common_name: name, ttl })
   return { ...issued, serial: String(issued.serial_number) }
 }
+
+/** Returns the number of a revocation list below 128 in PEM, which counts the lists of its issuer. */
+const numberOf = (pem: unknown): number | undefined =>
+  new Uint8Array(new X509Crl(String(pem)).getExtension('2.5.29.20')?.value ?? 0).at(-1)
 
 describe('revocation', () => {
   it('a revoked certificate is on the list of its issuer, which the root has signed', async () => {
@@ -42,6 +48,31 @@ describe('revocation', () => {
     })
     pki.clock.advance(HOUR_MS)
     expect(await pki.data('revoke', { serial_number: one.serial.replaceAll(':', '-').toUpperCase() })).toEqual(revoked)
+  })
+
+  it('concurrent revocations share lists, and the list contains all of them when they end', async () => {
+    const root = await pki.root()
+    await pki.role('web')
+    const serials: string[] = []
+    for (let count = 0; count < 12; count++) serials.push((await issue()).serial)
+    await Promise.all(serials.map((serial) => pki.data('revoke', { serial_number: serial })))
+    const { crl } = await pki.shown('issuer/default/crl')
+    expect(numberOf(crl)).toBeLessThan(serials.length / 2)
+    expect((await pki.revokedIn(crl, root.certificate)).toSorted()).toEqual(serials.toSorted())
+  })
+
+  it('a repeated revocation rebuilds the list', async () => {
+    const root = await pki.root()
+    await pki.role('web')
+    const { serial } = await issue()
+    const auto = { auto_rebuild: true, auto_rebuild_grace_period: '12h' }
+    await pki.shown('cert/crl')
+    await pki.data('config/crl', auto)
+    await pki.data('revoke', { serial_number: serial })
+    await pki.data('config/crl', { ...auto, auto_rebuild: false })
+    expect(await pki.revokedIn((await pki.shown('cert/crl')).certificate, root.certificate)).toEqual([])
+    await pki.data('revoke', { serial_number: serial })
+    expect(await pki.revokedIn((await pki.shown('cert/crl')).certificate, root.certificate)).toEqual([serial])
   })
 
   it('the owner of a private key can revoke its certificate', async () => {
