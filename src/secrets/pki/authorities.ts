@@ -81,7 +81,9 @@ export class Authorities {
   async requireIssuer(reference: string): Promise<IssuerRecord> {
     const found = await this.findIssuer(reference)
     if (found) return found
-    throw missing(reference === DEFAULT_REFERENCE ? NO_DEFAULT_ISSUER : `unable to find PKI issuer for reference: ${reference}`)
+    throw missing(
+      reference === DEFAULT_REFERENCE ? NO_DEFAULT_ISSUER : `unable to find PKI issuer for reference: ${reference}`,
+    )
   }
 
   async findKey(reference: string): Promise<KeyRecord | undefined> {
@@ -94,7 +96,9 @@ export class Authorities {
     const found = await this.findKey(reference)
     if (found) return found
     const isDefault = reference === DEFAULT_REFERENCE
-    throw missing(isDefault ? 'no default key currently configured' : `unable to find PKI key for reference: ${reference}`)
+    throw missing(
+      isDefault ? 'no default key currently configured' : `unable to find PKI key for reference: ${reference}`,
+    )
   }
 
   async #find<T extends { readonly name: string }>(folder: string, reference: string): Promise<T | undefined> {
