@@ -38,6 +38,18 @@ it('credentials work until their lease is revoked', async () => {
   expect(await postgres.canLogIn(username, password)).toBe(false)
 })
 
+it('users with privileges on the same tables are created and removed concurrently', async () => {
+  const postgres = await PostgresProcess.start()
+  await postgres.query('CREATE TABLE public.items (id int)')
+  await using lab = await startLab(ONE)
+  const { client } = lab.A
+  await mountDatabase(client, postgres)
+  const users = await Promise.all(Array.from({ length: 12 }, () => createCredentials(client)))
+  expect((await postgres.users()).toSorted()).toEqual(users.map(({ username }) => username).toSorted())
+  await client.write('sys/leases/revoke-prefix/database', { sync: true })
+  expect(await postgres.users()).toEqual([])
+})
+
 it('the end of a token, of a mount and of a lease remove users', async () => {
   const postgres = await PostgresProcess.start()
   await using lab = await startLab(ONE)

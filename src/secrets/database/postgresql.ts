@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import type { Pool, PoolClient } from 'pg'
+import { KeyedLock } from '../../base/keyed-lock.js'
 import { LIMITS } from '../../base/limits.js'
 import type { Random } from '../../base/random.js'
 import { scramVerifier } from '../../crypto/scram.js'
@@ -22,6 +23,8 @@ const SCHEMAS_OF_ROLE = `
       LATERAL pg_catalog.aclexplode(c.relacl) acl, role
     WHERE acl.grantee = role.oid`
 
+const TURN = 'turn'
+
 const RENEWAL = [`ALTER ROLE "{{name}}" VALID UNTIL '{{expiration}}'`]
 const ROTATION = [`ALTER ROLE "{{name}}" WITH PASSWORD '{{password}}'`]
 
@@ -31,6 +34,9 @@ export class PostgresPlugin implements DatabasePlugin {
   readonly #random: Random
   #pool: Promise<Pool> | undefined
   readonly #sockets = new Set<Socket>()
+  /** PostgreSQL rejects concurrent changes of the privileges of one object, so transactions run one at a time. */
+  readonly #turns = new KeyedLock()
+  #isAborted = false
 
   constructor(settings: PluginSettings, random: Random) {
     this.#settings = settings
@@ -83,11 +89,15 @@ export class PostgresPlugin implements DatabasePlugin {
     })
   }
 
+  /** Closes the connections after the transactions that wait, or aborts all transactions. */
   async close(aborts = false): Promise<void> {
-    const pool = this.#pool
-    this.#pool = undefined
+    this.#isAborted ||= aborts
     if (aborts) for (const socket of this.#sockets) socket.destroy()
-    await (await pool)?.end()
+    await this.#turns.run(TURN, async () => {
+      const pool = this.#pool
+      this.#pool = undefined
+      await (await pool)?.end()
+    })
   }
 
   #execute(statements: readonly string[]): Promise<void> {
@@ -97,7 +107,12 @@ export class PostgresPlugin implements DatabasePlugin {
   }
 
   /** Runs statements in one transaction. After an error, closes the connection, which rolls the transaction back. */
-  async #run(work: (client: PoolClient) => Promise<void>): Promise<void> {
+  #run(work: (client: PoolClient) => Promise<void>): Promise<void> {
+    return this.#turns.run(TURN, () => this.#transact(work))
+  }
+
+  async #transact(work: (client: PoolClient) => Promise<void>): Promise<void> {
+    if (this.#isAborted) throw new Error('the connection is closed')
     this.#pool ??= this.#open()
     const client = await (await this.#pool).connect()
     let isDone = false
