@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { randomPorts } from '../../src/lab/model/ports.js'
+import { TestCertificate } from '../support/client-certificates.js'
 import { until } from '../support/until.js'
 
 const MAIN = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
@@ -103,11 +104,27 @@ describe('the program called vault', () => {
     expect(nobody.stderr).toContain('The input ended before an answer was entered\n')
   })
 
+  it('the vault command logs in with a client certificate', async () => {
+    const client = await (await TestCertificate.authority('root')).issue({ commonName: 'robot' })
+    const [certificate, key] = [path.join(directory, 'client.pem'), path.join(directory, 'client.key')]
+    writeFileSync(certificate, client.pem)
+    writeFileSync(key, client.privateKey)
+    await run(vault, ['auth', 'enable', '-path=robots', 'cert'])
+    await run(vault, ['write', 'auth/robots/certs/web', `certificate=@${certificate}`])
+    const login = ['login', '-method=cert', '-path=robots', '-no-store', '-format=json', `-client-cert=${certificate}`]
+    const { status, stdout } = await run(vault, [...login, `-client-key=${key}`, 'name=web'])
+    expect(status).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ auth: { metadata: { cert_name: 'web', common_name: 'robot' } } })
+    const other = await run(vault, [...login, `-client-key=${key}`, 'name=other'])
+    expect(other.stderr).toContain('invalid certificate or no client certificate supplied')
+  })
+
   it('the vault command tells failures apart by its exit status', async () => {
     expect((await run(vault, ['read'])).status).toBe(1)
     expect((await run(vault, ['read', 'cubbyhole/none'])).status).toBe(2)
     expect((await run(vault, ['bogus'])).status).toBe(1)
     expect((await run(vault, ['agent'])).stderr).toContain('use the agent of Vault')
+    expect((await run(vault, ['pki', 'list-intermediates'])).stderr).toContain('Use the API paths')
   })
 
   it('the vault command verifies certificates', async () => {

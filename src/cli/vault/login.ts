@@ -6,7 +6,7 @@ import { storeToken } from './settings.js'
 import { cleanPath, readData, readText } from './values.js'
 
 const LOGIN_FLAGS = {
-  method: flag.text('Auth method: token or userpass.', { fallback: 'token' }),
+  method: flag.text('Auth method: token, userpass or cert.', { fallback: 'token' }),
   path: flag.text('Mount path of the auth method.'),
   'no-store': flag.bool('Do not store the token.'),
   'no-print': flag.bool('Do not print the token.'),
@@ -21,7 +21,7 @@ export const loginCommands: readonly Command[] = [
     const logIn = METHODS.get(method)
     if (!logIn)
       throw localError(
-        `Unknown auth method: ${method}. Use token or userpass. For another method, write to its login path, ` +
+        `Unknown auth method: ${method}. Use token, userpass or cert. For another method, write to its login path, ` +
           'for example: vault write auth/approle/login role_id=... secret_id=...',
       )
     return finish(call, await logIn(call))
@@ -69,14 +69,23 @@ const loginByPassword = async ({ api, io, args, flags, isInteractive }: LoginCal
     throw localError('-non-interactive disables the prompt: specify password=..., or password=- for standard input')
   const enteredPassword = password ?? (await io.ask('Password (will be hidden): '))
   const path = `auth/${cleanPath(flags.path || 'userpass')}/login/${user}`
-  const reply = await api.request('Error authenticating', 'PUT', path, { body: { ...rest, password: enteredPassword } })
-  if (!reply.secret) throw remoteError('Error authenticating: the response has no token')
-  return reply.secret
+  return logInAt(api, path, { ...rest, password: enteredPassword })
+}
+
+/** Logs in with the client certificate of the connection. */
+const loginByCertificate = async ({ api, io, args, flags }: LoginCall): Promise<Secret> =>
+  logInAt(api, `auth/${cleanPath(flags.path || 'cert')}/login`, await readData(args, io))
+
+const logInAt = async (api: LoginCall['api'], path: string, body: JsonMap): Promise<Secret> => {
+  const { secret } = await api.request('Error authenticating', 'PUT', path, { body })
+  if (!secret) throw remoteError('Error authenticating: the response has no token')
+  return secret
 }
 
 const METHODS = new Map([
   ['token', loginByToken],
   ['userpass', loginByPassword],
+  ['cert', loginByCertificate],
 ])
 
 const STORED_TEXT =
