@@ -65,7 +65,7 @@ export const logPaths = ({ control, stopping }: LogPathsDeps): PathSpec[] => {
 const requireLevel = (text: string): LogLevel => {
   if (text === '') throw invalid('level is empty')
   const level = LOG_LEVELS.get(text.toLowerCase())
-  if (!level) throw invalid(`invalid level provided: ${text}`)
+  if (!level) throw invalid(`invalid level provided: ${text}; use trace, debug, info, warn or error`)
   return level
 }
 

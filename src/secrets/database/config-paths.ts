@@ -68,9 +68,9 @@ export const configPaths = (engine: DatabaseEngine): PathSpec[] => {
     connections.usernameFor(after, 'display', 'role')
     if (verify_connection) {
       await connections
-        .runOnce(after, (plugin) => plugin.verify())
+        .runOnce(name, after, (plugin) => plugin.verify())
         .catch((error: Error) => {
-          throw invalid(`error creating database object: error verifying connection: ${error.message}`)
+          throw invalid(`error creating database object: error verifying ${error.message}`)
         })
     }
     // The root password may have been rotated in the meantime.

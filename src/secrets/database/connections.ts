@@ -41,19 +41,19 @@ export class Connections {
     } catch (error) {
       const { pendingPassword } = record
       if (pendingPassword !== undefined && WRONG_PASSWORD.has(codeOf(error))) {
-        return this.runOnce({ ...record, password: pendingPassword }, work)
+        return this.runOnce(name, { ...record, password: pendingPassword }, work)
       }
       throw failed(name, error)
     }
   }
 
   /** Runs statements on a connection that is closed afterwards. Rejects with LogicalError 500 if this fails. */
-  async runOnce<T>(record: Connection, work: (plugin: DatabasePlugin) => Promise<T>): Promise<T> {
+  async runOnce<T>(name: string, record: Connection, work: (plugin: DatabasePlugin) => Promise<T>): Promise<T> {
     const plugin = this.#openPlugin(this.#settingsOf(record))
     try {
       return await work(plugin)
     } catch (error) {
-      throw failed('the connection', error)
+      throw failed(name, error)
     } finally {
       await plugin.close()
     }
@@ -127,10 +127,10 @@ const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown 
 const textOf = (error: unknown): string =>
   error instanceof Error ? error.message || String(codeOf(error)) : String(error)
 
-const failed = (what: string, error: unknown): unknown =>
+const failed = (name: string, error: unknown): unknown =>
   error instanceof LogicalError
     ? error
-    : new LogicalError('internal', `${what}: ${textOf(error)}`, {
+    : new LogicalError('internal', `connection ${JSON.stringify(name)}: ${textOf(error)}`, {
         cause: error,
         wrapped: true,
       })

@@ -89,7 +89,7 @@ describe('sys/loggers', () => {
   it('unknown levels and loggers are rejected', async () => {
     expect(refusalOf(await root('POST', 'sys/loggers', { level: 'loud' }))).toEqual([
       400,
-      ['invalid level provided: loud'],
+      ['invalid level provided: loud; use trace, debug, info, warn or error'],
     ])
     expect(refusalOf(await root('POST', 'sys/loggers', {}))).toEqual([400, ['level is empty']])
     const text = 'logger "moon" not found; the loggers are: audit, core, expiration, replication'

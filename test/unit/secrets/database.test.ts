@@ -82,7 +82,7 @@ describe('connections', () => {
     [{ rotation_schedule: '* * * * *' }, 'the setting "rotation_schedule" is not supported'],
     [{ password_authentication: 'md5' }, 'password_authentication must be'],
     [{ username_template: '{{ nope }}' }, 'unsupported username_template: the function nope is unknown'],
-    [{ password: 'wrong' }, 'error creating database object: error verifying connection'],
+    [{ password: 'wrong' }, 'error creating database object: error verifying connection "new": '],
   ])('a connection with %o is rejected', async (more, text) => {
     expect(await reject('config/new', { ...CONFIG, ...more })).toContain(text)
     expect(await keys('config')).toEqual(['main'])
