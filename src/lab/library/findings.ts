@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.js'
+import { ApiError } from '../../client/api-client.js'
 import { KINDS, type Kind } from '../model/kinds.js'
 import { askStatus, findLag, statusOf } from '../requests/replication.js'
 import { addressesOfSecondaries, isStreaming, NO_STATUS } from '../requests/replication-status.js'
@@ -19,13 +20,20 @@ export const findUnreplicated = async (
   for (const cluster of clusters) {
     for (const kind of KINDS) {
       const isLinked = links.some((link) => link.kind === kind && link.secondary === cluster.name)
-      const missing = cluster.isRunning
-        ? await findUnreplicatedKind(cluster, clusters, kind, isLinked)
-        : await findAwaited(cluster, clusters, kind)
+      const missing = await (cluster.isRunning
+        ? findUnreplicatedKind(cluster, clusters, kind, isLinked)
+        : findAwaited(cluster, clusters, kind)
+      ).catch(messageOfRefusal)
       if (missing !== undefined) return `${cluster.name} (${kind}): ${missing}`
     }
   }
   return undefined
+}
+
+/** Returns the message of a response with an error, such as that of a sealed server. Throws other errors. */
+const messageOfRefusal = (error: unknown): string => {
+  if (error instanceof ApiError) return error.message
+  throw error
 }
 
 const findUnreplicatedKind = async (

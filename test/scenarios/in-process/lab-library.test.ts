@@ -227,6 +227,13 @@ describe('operations', () => {
 describe('whether all is well', () => {
   const soon = { timeoutMs: 300 }
 
+  it('a lab with a sealed primary is not converged, and the error names the cluster', async () => {
+    await using lab = await startLab('dr')
+    await lab.node('A1').seal()
+    const text = /^timeout: .*: A \(dr\): .*503 Vault is sealed$/
+    expect(await codeAndText(() => lab.converged(soon))).toMatch(text)
+  })
+
   it('the lab names a secondary that follows no primary as a problem', async () => {
     await using lab = await startDr()
     await lab.converged()
