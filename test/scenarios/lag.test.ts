@@ -146,6 +146,6 @@ it('hold rejects an unknown state and lists the known ones', () =>
       `${LAB}/states/hold`,
       body,
       400,
-      'bootstrapping, merkle-diff, merkle-sync, reindex, apply',
+      'bootstrapping, merkle-diff, merkle-sync, reindex or apply',
     )
   }))

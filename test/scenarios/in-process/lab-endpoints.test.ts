@@ -9,7 +9,7 @@ it('a lab endpoint reports a failed action', async () => {
     const { status, json } = await A.anonymous.send('POST', `/_understudy/v1/${path}`, { body })
     return `${status} ${String(json?.errors ?? '')}`
   }
-  const states = 'one of bootstrapping, merkle-diff, merkle-sync, reindex, apply'
+  const states = 'bootstrapping, merkle-diff, merkle-sync, reindex or apply'
   expect(await post('states/hold', { state: 'asleep' })).toBe(`400 state must be ${states}`)
   expect(await post('states/release', { state: 'asleep' })).toBe(`400 state must be ${states}`)
   expect(await post('states/hold', { state: null })).toBe(`400 state is required: ${states}`)

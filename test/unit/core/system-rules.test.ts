@@ -34,7 +34,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['exists only in the root namespace', named(namesOf(({ isRootOnly }) => isRootOnly))],
   ['is not audited', named(namesOf(({ isUnaudited }) => isUnaudited))],
   ['is served while not initialized or sealed', servedWhile('sealed')],
-  ['is answered by a standby itself, and not forwarded to the active node', servedWhile('standby')],
+  ['is served by a standby itself, and not forwarded to the active node', servedWhile('standby')],
   ['is served while the cluster restarts for a new role', servedWhile('restarting')],
   ['is served by a performance secondary before its first copy', servedWhile('bootstrapping')],
   ['is served by a performance secondary whose first copy has no primary', servedWhile('stranded')],
