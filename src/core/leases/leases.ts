@@ -179,10 +179,7 @@ export class LeaseStore {
     for await (const leases of this.leasesBelow(namespaceId, path)) {
       failures.push(...(await this.#revocation.revokeAll(leases, isForced)))
     }
-    if (failures.length > 0) {
-      const hint = 'sys/leases/revoke-force removes leases that cannot be revoked'
-      throw invalid(`failed to revoke ${failures.length} leases below "${path}": ${failures[0]}; ${hint}`)
-    }
+    if (failures.length > 0) throw invalid(`failed to revoke ${failures.length} leases below "${path}": ${failures[0]}`)
   }
 
   /** Yields the leases below a path, in chunks. An empty path means the whole namespace. */
