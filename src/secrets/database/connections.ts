@@ -8,9 +8,6 @@ import { parseUsernameTemplate, DEFAULT_USERNAME_TEMPLATE } from './username-tem
 /** The SQLSTATE classes of PostgreSQL for a wrong user name or password. */
 const WRONG_PASSWORD: ReadonlySet<unknown> = new Set(['28P01', '28000'])
 
-/** The default of `max_open_connections`. */
-const OPEN_CONNECTIONS_MAX = 4
-
 interface OpenConnection {
   readonly record: Connection
   readonly plugin: DatabasePlugin
@@ -108,11 +105,10 @@ export class Connections {
   }
 
   #settingsOf({ details, password }: Connection) {
-    const { connection_url, username, max_open_connections, max_idle_connections, max_connection_lifetime } = details
+    const { connection_url, username, max_idle_connections, max_connection_lifetime } = details
     const user = String(username ?? '')
     return {
       url: postgresUrl(String(connection_url), { username: user, name: user, password }, !details.disable_escaping),
-      openConnectionsMax: Number(max_open_connections ?? 0) || OPEN_CONNECTIONS_MAX,
       keepsNone: Number(max_idle_connections ?? 0) < 0,
       connectionSecondsMax: Number(max_connection_lifetime ?? 0),
       hashesPasswords: details.password_authentication === 'scram-sha-256',

@@ -26,7 +26,6 @@ export interface DatabasePlugin {
 export interface PluginSettings {
   /** The address of the database, with the name and the password of the root user. */
   readonly url: string
-  readonly openConnectionsMax: number
   /** True if a connection closes after its statement. */
   readonly keepsNone: boolean
   /** 0 means that a connection has no maximum age. */

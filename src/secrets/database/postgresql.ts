@@ -128,11 +128,11 @@ export class PostgresPlugin implements DatabasePlugin {
 
   async #open(): Promise<Pool> {
     const { Pool: Pools } = await import('pg')
-    const { url, openConnectionsMax, connectionSecondsMax, onError } = this.#settings
+    const { url, connectionSecondsMax, onError } = this.#settings
     const pool = new Pools({
       connectionString: url,
       stream: () => this.#newSocket(),
-      max: openConnectionsMax,
+      max: 1,
       connectionTimeoutMillis: LIMITS.databaseConnectMs,
       query_timeout: LIMITS.databaseStatementMs,
       allowExitOnIdle: true,

@@ -46,8 +46,11 @@ const VERBATIM_FIELDS = {
   use_pss: bool('RSA issuers sign with PSS.'),
 } as const
 
-type IssueCall = Pick<Call<typeof ISSUE_FIELDS>, 'values'>
+type IssueCall = Pick<Call<typeof ISSUE_FIELDS>, 'path' | 'values'>
 type Request = Awaited<ReturnType<typeof parseSigningRequest>>
+
+/** Paths at which the issuer of the role is used, so that a caller cannot choose another one. */
+const OF_ROLE = /^(?:issue|sign|sign-verbatim)\//
 
 const withIssuer = (pattern: string): string[] => [pattern, `issuer/:issuer_ref/${pattern}`]
 
@@ -71,10 +74,10 @@ export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions)
 
   /** Signs a certificate for a role. */
   const order = async (
-    { values }: IssueCall,
+    { path, values }: IssueCall,
     { role, content, publicKey, privateKey }: LeafOrder,
   ): Promise<Response> => {
-    const issuer = await authorities.requireIssuer(values.issuer_ref || role.issuer_ref)
+    const issuer = await authorities.requireIssuer((!OF_ROLE.test(path) && values.issuer_ref) || role.issuer_ref)
     const { ttl, not_after: notAfter } = values
     const validity = decideValidity({ nowMs: clock.now(), ttl, notAfter, role, mount })
     const issued = await issuance.sign(issuer, {

@@ -155,6 +155,17 @@ describe('issue', () => {
     expect(issued.verify(certificateIn(root).publicKey)).toBe(true)
   })
 
+  it('a caller cannot choose another issuer than that of the role, unless it is part of the path', async () => {
+    await pki.root({ issuer_name: 'one' })
+    const two = certificateIn(await pki.root({ issuer_name: 'two' }))
+    await pki.role('web', { issuer_ref: 'two' })
+    const names = { common_name: 'a.example.com' }
+    const issued = certificateIn(await pki.data('issue/web', { ...names, issuer_ref: 'one' }))
+    expect(issued.verify(two.publicKey)).toBe(true)
+    const chosen = certificateIn(await pki.data('issuer/one/issue/web', names))
+    expect(chosen.verify(two.publicKey)).toBe(false)
+  })
+
   it('a role with no_store leaves no certificate, and URLs of the mount are in certificates', async () => {
     await pki.root()
     await pki.data('config/urls', {

@@ -17,7 +17,6 @@ beforeEach(async () => {
   const { port } = silent.address() as AddressInfo
   const settings = {
     url: `postgresql://u:p@127.0.0.1:${port}/db`,
-    openConnectionsMax: 1,
     keepsNone: false,
     connectionSecondsMax: 0,
     hashesPasswords: false,
