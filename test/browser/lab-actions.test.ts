@@ -227,10 +227,16 @@ describe('actions on the lab page', () => {
     await lab.see('.plan li:has-text("crash A")')
     await lab.saveScreenshots('drill')
     await lab.expectNoBarrier()
-    // The drill takes about two seconds, and may end before the click returns.
-    const running = lab.see('.steps [aria-current=step]')
+    // A step may end before the next frame of a busy machine, so the page itself records the current steps.
+    const hasCurrentStep = lab.page.evaluate(
+      () =>
+        new Promise<void>((resolve) => {
+          const check = () => document.querySelector('.steps [aria-current=step]') && resolve()
+          new MutationObserver(check).observe(document.body, { subtree: true, childList: true, attributes: true })
+        }),
+    )
     await lab.press('Run')
-    await running
+    await hasCurrentStep
     await lab.saveScreenshots('drilling')
     await lab.see('.steps .passed:has-text("the primary crashes")')
     await lab.cluster('A', 'away')
