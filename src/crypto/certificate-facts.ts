@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import type { SubjectAlternativeNameExtension, X509Certificate as Parsed } from '@peculiar/x509'
 import { attempt } from '../base/attempt.js'
 import { loadX509 } from './certificates.js'
-import { sha256Hex } from './digest.js'
+import { publicHashOf } from './key-pairs.js'
 import { derOf } from './pem.js'
 
 export interface CertificateFacts {
@@ -47,7 +47,7 @@ export const readCertificates = async (ders: readonly Buffer[]): Promise<Certifi
       serialNumber: decimal(certificate.serialNumber),
       subjectKeyId,
       authorityKeyId: colons(parsed.getExtension(x509.AuthorityKeyIdentifierExtension)?.keyId),
-      keyId: subjectKeyId || sha256Hex(certificate.publicKey.export({ type: 'spki', format: 'der' })),
+      keyId: subjectKeyId || publicHashOf(certificate.publicKey),
       extensions: new Map(parsed.extensions.map(({ type, value }) => [type, Buffer.from(value)])),
       pathLength: parsed.getExtension(x509.BasicConstraintsExtension)?.pathLength,
       defect: defectOf(parsed),

@@ -1,6 +1,5 @@
 import { createHash, createHmac, hash, hkdfSync } from 'node:crypto'
 import { nextTurn, PIECE_BYTES, piecesOf } from '../base/turn.js'
-import type { HashName } from './signatures.js'
 
 /**
  * Returns the SHA-256 of bytes, or of a text in UTF-8. The hash function returns a binary string here, because a buffer
@@ -63,6 +62,18 @@ export const deriveKey = (secret: Buffer, purpose: string): Buffer =>
 /** Derives `length` bytes from a secret for one context of at most 1024 bytes (HKDF with SHA-256, without salt). */
 export const deriveBytes = (secret: Buffer, context: Buffer, length: number): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', context, length))
+
+/** The algorithms that a client can select, as OpenSSL names them. */
+export type HashName =
+  | 'sha1'
+  | 'sha224'
+  | 'sha256'
+  | 'sha384'
+  | 'sha512'
+  | 'sha3-224'
+  | 'sha3-256'
+  | 'sha3-384'
+  | 'sha3-512'
 
 /** Returns the hash of bytes, with an algorithm that the client selects. */
 export const hashBytes = (name: HashName, data: Buffer): Buffer => createHash(name).update(data).digest()

@@ -6,7 +6,8 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { attempt } from '../base/attempt.js'
 import { isJsonObject, parseJsonObject } from '../base/json.js'
 import { isJwt } from './jwt.js'
-import { type HashName, isSignature, type SignatureScheme } from './signatures.js'
+import type { HashName } from './digest.js'
+import { isSignature, type SignatureScheme } from './signatures.js'
 
 interface Algorithm {
   readonly scheme: SignatureScheme

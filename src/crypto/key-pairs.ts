@@ -11,6 +11,7 @@ import {
 } from 'node:crypto'
 import { promisify } from 'node:util'
 import { KeyedLock } from '../base/keyed-lock.js'
+import { sha256Hex } from './digest.js'
 
 export type PairKind =
   | { readonly type: 'ed25519' }
@@ -40,6 +41,13 @@ const generateAs = (kind: PairKind): Promise<{ privateKey: KeyObject }> => {
 }
 
 export const privateKeyOf = (bytes: Buffer): KeyObject => createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' })
+
+/** Returns the public key of a public or private key. */
+export const publicKeyOf = (key: KeyObject): KeyObject => (key.type === 'private' ? createPublicKey(key) : key)
+
+/** Returns the hash of the public key of a public or private key. */
+export const publicHashOf = (key: KeyObject): string =>
+  sha256Hex(publicKeyOf(key).export({ format: 'der', type: 'spki' }))
 
 /** The bytes before the seed in the PKCS 8 form of an Ed25519 key (RFC 8410). */
 const ED25519_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')

@@ -1,6 +1,7 @@
 /** Signatures for keys whose type the client selects. */
 import { attempt } from '../base/attempt.js'
 import type { Random } from '../base/random.js'
+import type { HashName } from './digest.js'
 import {
   type EcdsaCurve,
   type EcdsaEncoding,
@@ -10,9 +11,9 @@ import {
   signDigestWithEcdsa,
   signDigestWithPss,
 } from './digest-signatures.js'
+import { publicKeyOf } from './key-pairs.js'
 import {
   constants,
-  createPublicKey,
   type KeyObject,
   privateEncrypt,
   publicDecrypt,
@@ -57,7 +58,7 @@ export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer)
 
 /** Returns true if the signature is valid. `key` is the public key or the private key. */
 export const isSignature = (key: KeyObject, scheme: SignatureScheme, data: Buffer, signature: Buffer): boolean => {
-  const publicKey = key.type === 'private' ? createPublicKey(key) : key
+  const publicKey = publicKeyOf(key)
   const isGood = attempt(() => {
     if (scheme.kind === 'ecdsa-digest') return isEcdsaOfDigest(publicKey, scheme, data, signature)
     if (scheme.kind === 'rsa-pss-digest') return isPssOfDigest(publicKey, scheme, data, signature)
@@ -86,7 +87,7 @@ const saltOf = (length: PssSaltLength, use: 'sign' | 'verify'): number => {
 }
 
 /** The prefix that PKCS 1 adds to a hash, in hex: algorithm identifier and length of the hash (RFC 8017, 9.2). */
-const DIGEST_PREFIX = {
+const DIGEST_PREFIX: Readonly<Record<HashName, string>> = {
   sha1: '3021300906052b0e03021a05000414',
   sha224: '302d300d06096086480165030402040500041c',
   sha256: '3031300d060960864801650304020105000420',
@@ -97,8 +98,6 @@ const DIGEST_PREFIX = {
   'sha3-384': '3041300d060960864801650304020905000430',
   'sha3-512': '3051300d060960864801650304020a05000440',
 }
-
-export type HashName = keyof typeof DIGEST_PREFIX
 
 const digestInfoOf = (hash: HashName | undefined, digest: Buffer): Buffer | undefined => {
   if (hash === undefined) return digest

@@ -2,8 +2,9 @@
  * Certificates, signing requests and revocation lists whose names, keys and extensions the client selects. All bytes
  * are DER.
  */
-import { createPublicKey, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { loadX509 } from './certificates.js'
+import { publicKeyOf } from './key-pairs.js'
 import { objectCrypto, objectKey, type ObjectKey, type SigningAlgorithm } from './object-keys.js'
 import { type CertificateContent, extensionsOf, type Library, nameOf } from './x509-content.js'
 
@@ -37,7 +38,7 @@ const algorithmOf = ({ key, hashBits, usesPss }: Signer): SigningAlgorithm => {
 }
 
 const spkiOf = (key: KeyObject): ArrayBuffer =>
-  Uint8Array.from((key.type === 'private' ? createPublicKey(key) : key).export({ format: 'der', type: 'spki' })).buffer
+  Uint8Array.from(publicKeyOf(key).export({ format: 'der', type: 'spki' })).buffer
 
 const asCryptoKey = (key: ObjectKey): CryptoKey => key as unknown as CryptoKey
 
@@ -96,7 +97,7 @@ export const createSigningRequest = async (content: CertificateContent, signer: 
       name: nameOf(x509, content.subject),
       keys: {
         privateKey: asCryptoKey(objectKey(signer.key, algorithm)),
-        publicKey: asCryptoKey(objectKey(createPublicKey(signer.key), algorithm)),
+        publicKey: asCryptoKey(objectKey(publicKeyOf(signer.key), algorithm)),
       },
       signingAlgorithm: algorithm,
       extensions: extensionsOf(x509, content),

@@ -1,7 +1,7 @@
 import { LIMITS } from '../base/limits.js'
 import { parseDurationMs } from '../base/duration.js'
 import { LogicalError } from './errors.js'
-import type { Field, FieldKind, FieldTable } from './fields.js'
+import { defaultsOf, type Field, type FieldKind, type FieldTable } from './fields.js'
 import { isJsonObject, RawNumber } from '../base/json.js'
 import type { JsonObject, JsonValue } from './json.js'
 
@@ -24,7 +24,7 @@ export interface FieldValues {
 
 export const compileFields = (table: FieldTable): FieldReader => ({
   byName: new Map(Object.entries(table)),
-  defaults: Object.fromEntries(Object.entries(table).map(([name, field]) => [name, field.defaultValue])),
+  defaults: defaultsOf(table),
 })
 
 /**

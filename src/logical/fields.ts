@@ -34,6 +34,10 @@ export type FieldTable = { readonly [name: string]: Field<unknown> }
 /** The parsed values of a table, including defaults. */
 export type Values<T extends FieldTable> = { readonly [K in keyof T]: T[K] extends Field<infer V> ? V : never }
 
+/** Returns the values of a request without fields. */
+export const defaultsOf = <T extends FieldTable>(table: T): Values<T> =>
+  Object.fromEntries(Object.entries(table).map(([name, field]) => [name, field.defaultValue])) as Values<T>
+
 type More = Partial<Pick<Field<unknown>, 'isRequired' | 'isDeprecated' | 'isSecret'>>
 
 /** Defines a field of one kind, with an optional default value. */

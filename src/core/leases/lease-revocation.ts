@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
+import { messageOf } from '../../base/printable.js'
 import type { Backend, MountView } from '../../logical/backend.js'
 import { type ErrorCode, LogicalError } from '../../logical/errors.js'
 import type { Storage } from '../../logical/storage.js'
@@ -59,8 +60,8 @@ export class LeaseRevocation {
       try {
         await this.revoke(lease)
       } catch (error) {
-        if (!isForced) return [`${lease.id}: ${textOf(error)}`]
-        log.warn('a lease was removed without revoking its secret', { lease_id: lease.id, error: textOf(error) })
+        if (!isForced) return [`${lease.id}: ${messageOf(error)}`]
+        log.warn('a lease was removed without revoking its secret', { lease_id: lease.id, error: messageOf(error) })
         await storage.write((tx) => removeLease(tx, nameOf(lease)))
       }
       return []
@@ -97,15 +98,13 @@ export class LeaseRevocation {
     const isLasting = error instanceof LogicalError && LASTING.has(error.code)
     const isIrrevocable = isLasting || failures >= ATTEMPTS_MAX
     const next = isIrrevocable
-      ? { dueMs: NEVER_MS, error: textOf(error) }
+      ? { dueMs: NEVER_MS, error: messageOf(error) }
       : { dueMs: clock.now() + RETRY_MS * 2 ** (failures - 1) }
     await storage.write((tx) => {
       const current = readLease(tx, nameOf(lease))
       if (current?.dueMs === lease.dueMs) putLease(tx, { ...current, failures, ...next })
     })
-    const fields = { lease_id: lease.id, attempt: failures, error: textOf(error) }
+    const fields = { lease_id: lease.id, attempt: failures, error: messageOf(error) }
     log.warn(isIrrevocable ? 'a lease is irrevocable' : 'a lease could not be revoked', fields)
   }
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

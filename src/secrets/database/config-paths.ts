@@ -1,11 +1,12 @@
 /** The paths of connections: configure, read, list, delete, reset, reload, and rotate the root password. */
-import { type Call, definePath, listed, type PathSpec, shown } from '../../logical/backend.js'
+import { type Call, definePath, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
-import { any, bool, commaList, duration, int, string, stringList } from '../../logical/fields.js'
+import { bool, commaList, duration, int, string, stringList } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { DatabaseEngine } from './engine.js'
 import { postgresUrl } from './postgresql.js'
-import type { Connection } from './records.js'
+import { type Connection, requireKnown } from './records.js'
+import { rejectedFields } from './role-paths.js'
 import { parseStatements } from './statements.js'
 
 export const PLUGIN = 'postgresql-database-plugin'
@@ -49,10 +50,7 @@ const FIELDS = {
   root_rotation_statements: stringList('Statements that change the password of the root user.'),
   password: string('Password of the root user.', '', { isSecret: true }),
   password_policy: string('Password policy for new passwords.'),
-  ...(Object.fromEntries(REJECTED.map((name) => [name, any('Rejected: not supported.')])) as Record<
-    (typeof REJECTED)[number],
-    ReturnType<typeof any>
-  >),
+  ...rejectedFields(REJECTED),
 } as const
 
 type ConfigCall = Call<typeof FIELDS>
@@ -89,7 +87,7 @@ export const configPaths = (engine: DatabaseEngine): PathSpec[] => {
     }),
     definePath('reset/:name', NAME, 'Close the connections to a database, and open them again when needed.', {
       update: ({ values }) => {
-        requireKnown(records.connections.find(values.name), values.name)
+        requireKnown(records, values.name)
         connections.reset(values.name)
         return undefined
       },
@@ -104,16 +102,12 @@ export const configPaths = (engine: DatabaseEngine): PathSpec[] => {
     }),
     definePath('rotate-root/:name', NAME, 'Change the password of the root user to one that only the server knows.', {
       update: async ({ values }) => {
-        requireKnown(records.connections.find(values.name), values.name)
+        requireKnown(records, values.name)
         await engine.rotateRoot(values.name)
         return undefined
       },
     }),
   ]
-}
-
-const requireKnown = (connection: Connection | undefined, name: string): void => {
-  if (!connection) throw invalid(`failed to find entry for connection with name: ${JSON.stringify(name)}`)
 }
 
 const requirePlugin = (name: string): void => {
@@ -123,33 +117,29 @@ const requirePlugin = (name: string): void => {
 
 /** Returns the connection after a write. Fields that the request does not contain stay. Throws LogicalError 400. */
 const mergeConnection = (before: Connection | undefined, call: ConfigCall): Connection => {
-  const { values, supplied } = call
+  const { values } = call
+  const sent = sentBy(call)
   for (const name of REJECTED) {
     if (isGiven(values[name])) throw invalid(`the setting ${JSON.stringify(name)} is not supported`)
   }
-  const pluginName = supplied('plugin_name') ? values.plugin_name : (before?.pluginName ?? '')
+  const pluginName = sent('plugin_name') ?? before?.pluginName ?? ''
   if (pluginName === '') throw invalid('plugin_name is required')
   requirePlugin(pluginName)
   const details: JsonObject = { ...before?.details }
   for (const name of Object.keys(DETAILS) as (keyof typeof DETAILS)[]) {
-    if (supplied(name)) details[name] = values[name]
+    if (call.supplied(name)) details[name] = values[name]
   }
   checkDetails(details)
-  const keep = <K extends keyof typeof values, V>(name: K, value: V, old: V | undefined, none: V): V =>
-    supplied(name) ? value : (old ?? none)
+  const password = sent('password')
+  const statements = sent('root_rotation_statements')
   return {
     pluginName,
     details,
-    allowedRoles: keep('allowed_roles', values.allowed_roles, before?.allowedRoles, []),
-    password: keep('password', values.password, before?.password, ''),
-    ...(before?.pendingPassword !== undefined && !supplied('password') && { pendingPassword: before.pendingPassword }),
-    passwordPolicy: keep('password_policy', values.password_policy, before?.passwordPolicy, ''),
-    rotationStatements: keep(
-      'root_rotation_statements',
-      parseStatements(values.root_rotation_statements),
-      before?.rotationStatements,
-      [],
-    ),
+    allowedRoles: sent('allowed_roles') ?? before?.allowedRoles ?? [],
+    password: password ?? before?.password ?? '',
+    ...(before?.pendingPassword !== undefined && password === undefined && { pendingPassword: before.pendingPassword }),
+    passwordPolicy: sent('password_policy') ?? before?.passwordPolicy ?? '',
+    rotationStatements: statements ? parseStatements(statements) : (before?.rotationStatements ?? []),
     verifies: values.verify_connection,
   }
 }

@@ -87,14 +87,20 @@ export const createRecords = (context: BackendContext) => ({
 
 export type DatabaseRecords = ReturnType<typeof createRecords>
 
+/** Returns a connection. Throws LogicalError 400 if it does not exist. */
+export const requireKnown = ({ connections }: Pick<DatabaseRecords, 'connections'>, name: string): Connection => {
+  const found = connections.find(name)
+  if (!found) throw invalid(`failed to find entry for connection with name: ${JSON.stringify(name)}`)
+  return found
+}
+
 /** Returns the connection of a role. Throws LogicalError 400 if the connection does not exist or excludes the role. */
 export const requireConnection = (
-  { connections }: Pick<DatabaseRecords, 'connections'>,
+  records: Pick<DatabaseRecords, 'connections'>,
   connection: string,
   role: string,
 ): Connection => {
-  const found = connections.find(connection)
-  if (!found) throw invalid(`failed to find entry for connection with name: ${JSON.stringify(connection)}`)
+  const found = requireKnown(records, connection)
   if (!found.allowedRoles.some((pattern) => pattern === '*' || matchesOpenEnds(pattern, role))) {
     throw invalid(`${JSON.stringify(role)} is not an allowed role`)
   }

@@ -2,7 +2,7 @@
 import { lifeMs } from '../../base/duration.js'
 import { type Call, definePath, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
-import { duration, map, string, stringList } from '../../logical/fields.js'
+import { any, duration, map, string, stringList } from '../../logical/fields.js'
 import type { LeasedSecret } from '../../logical/request.js'
 import { decideTtl, type TtlDecision } from '../../logical/ttl.js'
 import type { DatabaseEngine } from './engine.js'
@@ -10,6 +10,10 @@ import { requireConnection, type Role } from './records.js'
 import { parseStatements } from './statements.js'
 
 const NAME = { name: string('Name of the role.') } as const
+
+/** Returns the fields of settings of Vault that this server rejects. */
+export const rejectedFields = <N extends string>(names: readonly N[]) =>
+  Object.fromEntries(names.map((name) => [name, any('Rejected: not supported.')])) as Record<N, ReturnType<typeof any>>
 
 /** The fields that dynamic and static roles have in common. */
 export const ROLE_FIELDS = {

@@ -2,28 +2,16 @@
 import { formatNanoTime } from '../../base/rfc3339.js'
 import { type Call, definePath, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
-import { any, duration, string, stringList } from '../../logical/fields.js'
+import { duration, string, stringList } from '../../logical/fields.js'
 import { type DatabaseEngine, nextRotationMs } from './engine.js'
 import { requireConnection, type StaticRole } from './records.js'
-import { refuseCredentials, ROLE_FIELDS } from './role-paths.js'
+import { refuseCredentials, rejectedFields, ROLE_FIELDS } from './role-paths.js'
 import { parseStatements } from './statements.js'
 
 const NAME = { name: string('Name of the static role.') } as const
 
 /** The minimum of `rotation_period`. */
 const PERIOD_SECONDS_MIN = 5
-
-const FIELDS = {
-  ...ROLE_FIELDS,
-  username: string('Name of the user in the database.'),
-  rotation_period: duration('Time between two rotations: 5 s or more.'),
-  rotation_statements: stringList('Statements that change the password. Default: those of the plugin.'),
-  rotation_schedule: any('Rejected: not supported.'),
-  rotation_window: any('Rejected: not supported.'),
-  password: any('Rejected: not supported.'),
-  self_managed_password: any('Rejected: not supported.'),
-  skip_import_rotation: any('Rejected: not supported.'),
-} as const
 
 const REJECTED = [
   'rotation_schedule',
@@ -32,6 +20,14 @@ const REJECTED = [
   'self_managed_password',
   'skip_import_rotation',
 ] as const
+
+const FIELDS = {
+  ...ROLE_FIELDS,
+  username: string('Name of the user in the database.'),
+  rotation_period: duration('Time between two rotations: 5 s or more.'),
+  rotation_statements: stringList('Statements that change the password. Default: those of the plugin.'),
+  ...rejectedFields(REJECTED),
+} as const
 
 export const staticPaths = (engine: DatabaseEngine): PathSpec[] => {
   const { staticRoles } = engine.records

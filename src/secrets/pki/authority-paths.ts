@@ -1,5 +1,4 @@
 /** The paths that create certificate authorities: roots, signing requests of intermediates, and their certificates. */
-import { uuid } from '../../base/id.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import { requestPem } from '../../crypto/pem.js'
 import type { CertificateContent } from '../../crypto/x509-content.js'
@@ -21,8 +20,8 @@ import {
   SUBJECT_FIELDS,
 } from './authority-fields.js'
 import type { Issuance } from './issuance.js'
-import { pairOf } from './key-types.js'
-import { keyObjectOf, type KeyRecord, newKey } from './records.js'
+import { createKey } from './key-paths.js'
+import { keyObjectOf, type KeyRecord } from './records.js'
 import { issuedData, privateKeyData } from './responses.js'
 import { keyUsageBits } from './usages.js'
 
@@ -64,9 +63,7 @@ export const authorityPaths = ({ issuance, makePrivateKey }: AuthorityPathsOptio
     }
     if (values.type === 'kms') throw invalid('managed keys are not supported by this server: use internal or exported')
     if (values.type !== 'internal' && values.type !== 'exported') throw invalid(`unknown key source: ${values.type}`)
-    await authorities.checkName('key', values.key_name)
-    const { type, pair } = pairOf(values.key_type, values.key_bits)
-    const record = newKey(uuid(context.random), values.key_name, type, await makePrivateKey(pair))
+    const record = await createKey(authorities, makePrivateKey, values)
     return { record, isNew: true, isExported: values.type === 'exported' }
   }
 

@@ -3,7 +3,7 @@ import { parseDurationMs } from '../../base/duration.js'
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { decidedByPrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
-import { bool, string, type Values } from '../../logical/fields.js'
+import { bool, defaultsOf, string, type Values } from '../../logical/fields.js'
 import { putJson, readJson } from '../../logical/storage.js'
 
 const FIELDS = {
@@ -23,9 +23,7 @@ const FIELDS = {
 type CrlConfig = Values<typeof FIELDS>
 
 const KEY = 'config/crl'
-const DEFAULTS = Object.fromEntries(
-  Object.entries(FIELDS).map(([name, field]) => [name, field.defaultValue]),
-) as unknown as CrlConfig
+const DEFAULTS = defaultsOf(FIELDS)
 
 const UNSUPPORTED = [
   'enable_delta',

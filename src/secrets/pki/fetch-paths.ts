@@ -1,5 +1,4 @@
 /** The paths that return certificates, chains and revocation lists. Most of them require no token. */
-import { formatTime } from '../../base/rfc3339.js'
 import { certificatePem, crlPem } from '../../crypto/pem.js'
 import { definePath, listed, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
@@ -9,6 +8,7 @@ import type { Response } from '../../logical/request.js'
 import { type Authorities, DEFAULT_REFERENCE, NO_DEFAULT_ISSUER } from './authorities.js'
 import { type CertificateStore, parseSerial } from './certificate-store.js'
 import { certificateOf, pemOf } from './records.js'
+import { revocationTimes } from './responses.js'
 import type { Revocation } from './revocation.js'
 
 const SERIAL = { serial: string('Serial number with colons or hyphens, or `ca`, `ca_chain` or `crl`.') } as const
@@ -90,20 +90,14 @@ export const fetchPaths = (authorities: Authorities, store: CertificateStore, re
     if (needsIssuer && !(await authorities.findIssuer(DEFAULT_REFERENCE))) throw invalid(NO_DEFAULT_ISSUER)
     if (serial === 'ca_chain') {
       const chain = await chainPem(DEFAULT_REFERENCE)
-      return { data: { certificate: chain, ca_chain: chain, revocation_time: 0, ...NOT_REVOKED } }
+      return { data: { certificate: chain, ca_chain: chain, ...NOT_REVOKED } }
     }
     const found = await findRaw(serial)
     if (!found) return undefined
     const text = found.kind === 'crl' ? crlPem(found.der) : certificatePem(found.der)
     const revoked = store.find('revoked', parseSerial(serial))
     const issuer = revoked && (await authorities.issuers()).find(({ authority }) => authority === revoked.authority)
-    const state = revoked
-      ? {
-          revocation_time: Math.floor(revoked.revokedMs / 1000),
-          revocation_time_rfc3339: formatTime(revoked.revokedMs),
-          issuer_id: issuer?.id ?? '',
-        }
-      : { revocation_time: 0, ...NOT_REVOKED }
+    const state = revoked ? { ...revocationTimes(revoked.revokedMs), issuer_id: issuer?.id ?? '' } : NOT_REVOKED
     return { data: { certificate: text.trim(), ...state } }
   }
 
@@ -168,4 +162,4 @@ export const fetchPaths = (authorities: Authorities, store: CertificateStore, re
   ]
 }
 
-const NOT_REVOKED = { revocation_time_rfc3339: '', issuer_id: '' } as const
+const NOT_REVOKED = { revocation_time: 0, revocation_time_rfc3339: '', issuer_id: '' } as const

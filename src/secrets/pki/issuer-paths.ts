@@ -1,11 +1,11 @@
 /** The paths of issuers: their settings and the default issuer. */
-import { formatTime } from '../../base/rfc3339.js'
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { type Call, definePath, type PathSpec, sentBy } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, commaList, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { Authorities } from './authorities.js'
 import { colons, type IssuerRecord, LEAF_BEHAVIORS, pemOf, type Usage, USAGES } from './records.js'
+import { revocationTimes } from './responses.js'
 import type { Revocation } from './revocation.js'
 import { checkUrls, ISSUER_URL_FIELDS } from './url-config.js'
 
@@ -87,14 +87,11 @@ export const issuerPaths = (authorities: Authorities, revocation: Revocation): P
 
   const setDefault = (call: Call<typeof CONFIG>, fallback: string): Promise<Response> =>
     authorities.change(async () => {
-      const { values, supplied } = call
       const before = authorities.issuerConfig()
-      const reference = values.default || fallback
+      const reference = call.values.default || fallback
       const id = reference === '' ? before.default : (await authorities.requireIssuer(reference)).id
       if (id === '') throw invalid('Invalid issuer specification; must be non-empty and can\'t be "default".')
-      const followsLatest = supplied('default_follows_latest_issuer')
-        ? values.default_follows_latest_issuer
-        : before.followsLatest
+      const followsLatest = sentBy(call)('default_follows_latest_issuer') ?? before.followsLatest
       await authorities.putIssuerConfig({ default: id, followsLatest })
       return { data: { default: id, default_follows_latest_issuer: followsLatest } }
     })
@@ -172,10 +169,7 @@ const issuerData = async (authorities: Authorities, issuer: IssuerRecord): Promi
   usage: issuer.usage.join(','),
   revocation_signature_algorithm: '',
   revoked: issuer.revokedMs > 0,
-  ...(issuer.revokedMs > 0 && {
-    revocation_time: Math.floor(issuer.revokedMs / 1000),
-    revocation_time_rfc3339: formatTime(issuer.revokedMs),
-  }),
+  ...(issuer.revokedMs > 0 && revocationTimes(issuer.revokedMs)),
   issuing_certificates: issuer.urls.issuingCertificates,
   crl_distribution_points: issuer.urls.crlDistributionPoints,
   ocsp_servers: issuer.urls.ocspServers,

@@ -3,11 +3,11 @@ import { uuid } from '../../base/id.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
-import { int, string } from '../../logical/fields.js'
+import { int, string, type Values } from '../../logical/fields.js'
 import type { Authorities } from './authorities.js'
 import { keyData } from './import-paths.js'
 import { pairOf, privateKeyText } from './key-types.js'
-import { keyObjectOf, newKey } from './records.js'
+import { keyObjectOf, type KeyRecord, newKey } from './records.js'
 
 const REFERENCE = {
   key_ref: string('Key: `default`, an ID or a name.'),
@@ -23,8 +23,18 @@ const GENERATE = {
 
 const CONFIG = { default: string('Key: an ID or a name.', '', { isRequired: true }) } as const
 
+/** Creates a key without storing it. Rejects with LogicalError 400 for an invalid name, type or number of bits. */
+export const createKey = async (
+  authorities: Authorities,
+  makePrivateKey: MakePrivateKey,
+  { key_name: name, key_type, key_bits }: Pick<Values<typeof GENERATE>, 'key_name' | 'key_type' | 'key_bits'>,
+): Promise<KeyRecord> => {
+  await authorities.checkName('key', name)
+  const { type, pair } = pairOf(key_type, key_bits)
+  return newKey(uuid(authorities.context.random), name, type, await makePrivateKey(pair))
+}
+
 export const keyPaths = (authorities: Authorities, makePrivateKey: MakePrivateKey): PathSpec[] => {
-  const { context } = authorities
   return [
     definePath('keys/?', {}, 'List the keys.', {
       list: async () => {
@@ -40,12 +50,10 @@ export const keyPaths = (authorities: Authorities, makePrivateKey: MakePrivateKe
           if (values.type !== 'internal' && values.type !== 'exported') {
             throw invalid(`unknown key source: ${values.type}. This server supports internal and exported`)
           }
-          await authorities.checkName('key', values.key_name)
-          const { type, pair } = pairOf(values.key_type, values.key_bits)
-          const record = newKey(uuid(context.random), values.key_name, type, await makePrivateKey(pair))
+          const record = await createKey(authorities, makePrivateKey, values)
           await authorities.add([], [record])
           const isExported = values.type === 'exported'
-          const text = isExported ? privateKeyText(keyObjectOf(record), type, 'pem', 'der') : undefined
+          const text = isExported ? privateKeyText(keyObjectOf(record), record.type) : undefined
           return { data: { ...keyData(record), ...(text !== undefined && { private_key: text }) } }
         }),
     }),

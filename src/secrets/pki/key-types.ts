@@ -64,12 +64,11 @@ export const describeKey = (key: KeyObject): { readonly type: KeyTypeName; reado
 
 const TRADITIONAL = { rsa: 'pkcs1', ec: 'sec1', ed25519: 'pkcs8' } as const
 
-/** Returns a private key as PEM in the form of its type: PKCS 1, SEC 1 or, for Ed25519, PKCS 8. */
-export const privatePem = (key: KeyObject, type: KeyTypeName): string =>
-  String(key.export({ format: 'pem', type: TRADITIONAL[type] })).trim()
-
-/** Returns a private key as a response contains it. `form` is the parameter `private_key_format`. */
-export const privateKeyText = (key: KeyObject, type: KeyTypeName, format: string, form: string): string => {
+/**
+ * Returns a private key as a response contains it: in DER or PEM, as PKCS 8 or in the form of its type, which is PKCS
+ * 1, SEC 1 or, for Ed25519, PKCS 8. `form` is the parameter `private_key_format`.
+ */
+export const privateKeyText = (key: KeyObject, type: KeyTypeName, format = 'pem', form = 'der'): string => {
   const encoding = form === 'pkcs8' ? 'pkcs8' : TRADITIONAL[type]
   if (format === 'der') return Buffer.from(key.export({ format: 'der', type: encoding })).toString('base64')
   return String(key.export({ format: 'pem', type: encoding })).trim()

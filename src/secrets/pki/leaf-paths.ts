@@ -1,5 +1,6 @@
 /** The paths that issue certificates for roles: issue, sign and sign-verbatim. */
 import type { KeyObject } from 'node:crypto'
+import { messageOf } from '../../base/printable.js'
 import { type MakePrivateKey, privateKeyOf } from '../../crypto/key-pairs.js'
 import type { CertificateContent, SubjectFields } from '../../crypto/x509-content.js'
 import { parseSigningRequest } from '../../crypto/x509-parsing.js'
@@ -8,7 +9,7 @@ import { invalid } from '../../logical/errors.js'
 import { bool, commaList, int, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { Issuance } from './issuance.js'
-import { describeKey, pairOf } from './key-types.js'
+import { describeKey, pairOf, parseKeyBits } from './key-types.js'
 import { checkNames, parseAltNames, type RequestedNames, withCommonName } from './name-rules.js'
 import {
   CHAIN_FIELDS,
@@ -178,7 +179,7 @@ export const readRequest = async (csr: string): Promise<Request> => {
   try {
     return await parseSigningRequest(csr)
   } catch (error) {
-    throw invalid(`certificate request could not be parsed: ${error instanceof Error ? error.message : String(error)}`)
+    throw invalid(`certificate request could not be parsed: ${messageOf(error)}`)
   }
 }
 
@@ -188,17 +189,11 @@ const checkKey = (role: Role, key: KeyObject): void => {
   if (!found) throw invalid('the key of the signing request has an unsupported type: use RSA, EC or Ed25519')
   const { type, bits } = found
   if (role.key_type !== 'any' && role.key_type !== type) throw invalid(`role requires keys of type ${role.key_type}`)
-  const atLeast = role.key_type === 'any' ? MIN_BITS[type] : pairBits(role)
+  const atLeast = role.key_type === 'any' ? MIN_BITS[type] : parseKeyBits(role.key_type, role.key_bits)
   if (bits < atLeast) throw invalid(`role requires a minimum of a ${atLeast}-bit key, but CSR's key is ${bits} bits`)
 }
 
 const MIN_BITS = { rsa: 2048, ec: 224, ed25519: 0 } as const
-
-const pairBits = (role: Role): number => {
-  const { pair } = pairOf(role.key_type, role.key_bits)
-  if (pair.type === 'rsa') return pair.bits
-  return pair.type === 'ec' ? Number(pair.curve.slice(2)) : 0
-}
 
 /** Returns the names of a request: of the signing request, if the role says so, or else of the parameters. */
 const namesOf = (role: Role, values: IssueCall['values'], request?: Request): RequestedNames => {

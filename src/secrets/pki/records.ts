@@ -1,8 +1,8 @@
 /** The stored forms of keys and issuers. Both replicate to performance secondaries. */
-import { createPublicKey, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { sha256Hex } from '../../crypto/digest.js'
 import { certificatePem } from '../../crypto/pem.js'
-import { privateKeyOf } from '../../crypto/key-pairs.js'
+import { privateKeyOf, publicHashOf } from '../../crypto/key-pairs.js'
 import type { ParsedCertificate } from '../../crypto/x509-parsing.js'
 import type { KeyTypeName } from './key-types.js'
 
@@ -63,9 +63,6 @@ export interface IssuerRecord {
   /** 0 unless revoked. */
   readonly revokedMs: number
 }
-
-export const publicHashOf = (key: KeyObject): string =>
-  sha256Hex((key.type === 'private' ? createPublicKey(key) : key).export({ format: 'der', type: 'spki' }))
 
 export const newKey = (id: string, name: string, type: KeyTypeName, material: Buffer): KeyRecord => ({
   id,

@@ -1,9 +1,10 @@
 /** The parameters of requests that create certificates, and the data of their responses. */
 import type { KeyObject } from 'node:crypto'
+import { formatTime } from '../../base/rfc3339.js'
 import { certificatePem } from '../../crypto/pem.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, commaList, duration, string } from '../../logical/fields.js'
-import { type KeyTypeName, privateKeyText, privatePem } from './key-types.js'
+import { type KeyTypeName, privateKeyText } from './key-types.js'
 import type { Issued } from './issuance.js'
 import { certificateOf, colons, type IssuerRecord } from './records.js'
 
@@ -88,7 +89,7 @@ export const issuedData = (issued: Issued, rendering: Rendering): Record<string,
 }
 
 const bundleOf = (own: string, chain: readonly string[], privateKey: NewKey | undefined): string =>
-  [...(privateKey ? [privatePem(privateKey.key, privateKey.type)] : []), own, ...chain].join('\n')
+  [...(privateKey ? [privateKeyText(privateKey.key, privateKey.type)] : []), own, ...chain].join('\n')
 
 /** Returns the fields of a private key; none without a key. */
 export const privateKeyData = (
@@ -101,3 +102,9 @@ export const privateKeyData = (
         private_key_type: privateKey.type,
       }
     : {}
+
+/** Returns the fields with the time of a revocation. */
+export const revocationTimes = (revokedMs: number) => ({
+  revocation_time: Math.floor(revokedMs / 1000),
+  revocation_time_rfc3339: formatTime(revokedMs),
+})

@@ -1,7 +1,7 @@
 /** The paths that revoke certificates of this cluster, and rebuild its revocation lists. */
 import { createPrivateKey } from 'node:crypto'
 import { attempt } from '../../base/attempt.js'
-import { formatTime } from '../../base/rfc3339.js'
+import { publicHashOf } from '../../crypto/key-pairs.js'
 import { derOf } from '../../crypto/pem.js'
 import { isIssuedBy, parseCertificate } from '../../crypto/x509-parsing.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
@@ -10,7 +10,8 @@ import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { Authorities } from './authorities.js'
 import { type CertificateStore, type IssuedCertificate, parseSerial } from './certificate-store.js'
-import { certificateOf, colons, hyphenated, publicHashOf } from './records.js'
+import { certificateOf, colons, hyphenated } from './records.js'
+import { revocationTimes } from './responses.js'
 import type { Revocation } from './revocation.js'
 
 const FIELDS = {
@@ -68,13 +69,7 @@ export const revokePaths = (authorities: Authorities, store: CertificateStore, r
       return { warnings: [`certificate with serial ${colons(serial)} already expired; refusing to add to CRL`] }
     }
     const revokedMs = await revocation.record(serial, certificate, nowMs)
-    return {
-      data: {
-        revocation_time: Math.floor(revokedMs / 1000),
-        revocation_time_rfc3339: formatTime(revokedMs),
-        state: 'revoked',
-      },
-    }
+    return { data: { ...revocationTimes(revokedMs), state: 'revoked' } }
   }
 
   return [

@@ -2,7 +2,16 @@
 import { type Call, definePath, listed, type PathSpec, shown } from '../../logical/backend.js'
 import { decidedByPrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
-import { bool, commaList, duration, type FieldTable, int, string, type Values } from '../../logical/fields.js'
+import {
+  bool,
+  commaList,
+  defaultsOf,
+  duration,
+  type FieldTable,
+  int,
+  string,
+  type Values,
+} from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { putRecord, readRecord } from '../../logical/storage.js'
 import { type Authorities, DEFAULT_REFERENCE } from './authorities.js'
@@ -77,7 +86,7 @@ const settingsOf = (values: Values<typeof FIELDS>): Role =>
 
 /** The role of `sign-verbatim` without a role, and the base of CA certificates. */
 export const OPEN_ROLE: Role = {
-  ...(Object.fromEntries(Object.entries(SETTINGS).map(([name, field]) => [name, field.defaultValue])) as Role),
+  ...defaultsOf(SETTINGS),
   ...DEFAULT_LISTS,
   allow_any_name: true,
   enforce_hostnames: false,

@@ -1,6 +1,6 @@
 /** The URLs in certificates: those of the issuer, or else those of the mount. */
 import type { BackendContext, Call, PathSpec } from '../../logical/backend.js'
-import { definePath } from '../../logical/backend.js'
+import { definePath, sentBy } from '../../logical/backend.js'
 import { decidedByPrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, commaList, string } from '../../logical/fields.js'
@@ -111,18 +111,15 @@ export class UrlConfig {
           const urls = this.#stored()
           return urls && show(urls)
         },
-        update: ({ values, supplied }: Call<typeof FIELDS>) =>
+        update: (call: Call<typeof FIELDS>) =>
           storage.write((tx) => {
+            const sent = sentBy(call)
             const before = readJson<UrlSettings>(tx, KEY) ?? NO_URLS
             const urls = checkUrls({
-              issuingCertificates: supplied('issuing_certificates')
-                ? shownOnly(values.issuing_certificates)
-                : before.issuingCertificates,
-              crlDistributionPoints: supplied('crl_distribution_points')
-                ? shownOnly(values.crl_distribution_points)
-                : before.crlDistributionPoints,
-              ocspServers: supplied('ocsp_servers') ? shownOnly(values.ocsp_servers) : before.ocspServers,
-              isTemplated: supplied('enable_templating') ? values.enable_templating : before.isTemplated,
+              issuingCertificates: shownOnly(sent('issuing_certificates')) ?? before.issuingCertificates,
+              crlDistributionPoints: shownOnly(sent('crl_distribution_points')) ?? before.crlDistributionPoints,
+              ocspServers: shownOnly(sent('ocsp_servers')) ?? before.ocspServers,
+              isTemplated: sent('enable_templating') ?? before.isTemplated,
             })
             putJson(tx, KEY, urls)
             return show(urls)
@@ -130,12 +127,10 @@ export class UrlConfig {
       }),
       definePath('config/cluster', CLUSTER_FIELDS, 'Read or change the addresses of this cluster.', {
         read: () => showCluster(this.#cluster()),
-        update: ({ values, supplied }: Call<typeof CLUSTER_FIELDS>) => {
+        update: (call: Call<typeof CLUSTER_FIELDS>) => {
+          const sent = sentBy(call)
           const before = this.#cluster()
-          const config = {
-            path: supplied('path') ? values.path : before.path,
-            aiaPath: supplied('aia_path') ? values.aia_path : before.aiaPath,
-          }
+          const config = { path: sent('path') ?? before.path, aiaPath: sent('aia_path') ?? before.aiaPath }
           const wrong = [config.path, config.aiaPath].find((text) => text !== '' && !URL.canParse(text))
           if (wrong !== undefined) throw invalid(`invalid, non-URL path given to cluster: ${wrong}`)
           return localStorage.write((tx) => {
@@ -148,4 +143,4 @@ export class UrlConfig {
   }
 }
 
-const shownOnly = (texts: readonly string[]): string[] => texts.filter((text) => text !== '')
+const shownOnly = (texts: readonly string[] | undefined) => texts?.filter((text) => text !== '')

@@ -1,6 +1,6 @@
 /** The paths sign, verify and hmac, which never write to storage. */
 import type { Random } from '../../base/random.js'
-import type { HashName } from '../../crypto/signatures.js'
+import type { HashName } from '../../crypto/digest.js'
 import { type Call, definePaths, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { bool, int, string } from '../../logical/fields.js'

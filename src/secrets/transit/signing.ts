@@ -1,10 +1,10 @@
 /** Creates and verifies signatures and HMACs with the versions of a key. */
 import type { Random } from '../../base/random.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
-import { hmacBytes } from '../../crypto/digest.js'
+import { type HashName, hmacBytes } from '../../crypto/digest.js'
 import { loadCurve, type PssSaltLength } from '../../crypto/digest-signatures.js'
 import { ed25519PublicBytes, privateKeyOf } from '../../crypto/key-pairs.js'
-import { type HashName, isSignature, type SignatureScheme, signBytes } from '../../crypto/signatures.js'
+import { isSignature, type SignatureScheme, signBytes } from '../../crypto/signatures.js'
 import { invalid } from '../../logical/errors.js'
 import { privateKeyBytes } from './derivation.js'
 import { type KeyRecord, typeOf, versionOf } from './key-record.js'
