@@ -38,9 +38,9 @@ export class OpenCluster {
     const tables = createCoreTables(barrier.view(''))
     const replication = new ReplicationParts({ ...options, tables })
     const forwarder = isStandby ? { forward: sendToActiveNode } : replication.forwarder
-    const passwords = new PasswordPolicies({ storage: barrier.view(KEYS.passwordPolicies), random })
+    const passwordPolicies = new PasswordPolicies({ storage: barrier.view(KEYS.passwordPolicies), random })
     const database = {
-      generatePassword: passwords.generate.bind(passwords),
+      generatePassword: passwordPolicies.generate.bind(passwordPolicies),
       isFenced: () => replication.view.refusesWrites,
     }
     const types = createBackendTypes({ ...options, database })
@@ -48,7 +48,14 @@ export class OpenCluster {
     const { openedAtMs } = this
     services.singletons.set(
       'system',
-      createSystemFamilies({ ...options, services, replication, types: [...types.values()], openedAtMs }),
+      createSystemFamilies({
+        ...options,
+        services,
+        replication,
+        passwordPolicies,
+        types: [...types.values()],
+        openedAtMs,
+      }),
     )
     this.replication = replication
     this.services = services

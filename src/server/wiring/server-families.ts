@@ -1,3 +1,4 @@
+import type { PasswordPolicies } from '../../core/passwords/password-policies.js'
 import { autoSnapshotPaths } from '../../core/system/auto-snapshot-paths.js'
 import { decodeTokenPath, keyringPaths } from '../../core/system/key-paths.js'
 import { keyRotationPaths } from '../../core/system/key-rotation.js'
@@ -26,6 +27,7 @@ import { planRestoration, prepareRestored, takeSnapshot } from './snapshots.js'
 export type FamilyOptions = OpenClusterOptions & {
   readonly services: CoreServices
   readonly replication: ReplicationParts
+  readonly passwordPolicies: PasswordPolicies
   readonly types: readonly BackendType[]
   readonly openedAtMs: number
 }

@@ -1,6 +1,5 @@
 import { aclPath } from '../../core/acl/acl.js'
 import { routePath } from '../../core/mounts/mount-entry.js'
-import { PasswordPolicies } from '../../core/passwords/password-policies.js'
 import { auditPaths } from '../../core/system/audit-paths.js'
 import { createSystemBackend } from '../../core/system/backend.js'
 import { capabilityPaths, type TokenAcl } from '../../core/system/capability-paths.js'
@@ -91,13 +90,11 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
 }
 
 /** Returns the paths of access control: policies, token capabilities, leases, wrapping and audit. */
-const accessFamilies = ({ services, runtime, clock, random }: FamilyOptions): PathSpec[] => {
+const accessFamilies = ({ services, passwordPolicies, clock }: FamilyOptions): PathSpec[] => {
   const { policies, quotas, leaseQuotas, namespaces, tokens, leases, tidy, wrapping, audit, router } = services
   return [
     ...policyPaths({ policies }),
-    ...passwordPolicyPaths({
-      passwords: new PasswordPolicies({ storage: runtime.barrier.view(KEYS.passwordPolicies), random }),
-    }),
+    ...passwordPolicyPaths({ passwords: passwordPolicies }),
     ...capabilityPaths({
       aclForToken: (presented) => aclOfToken(services, tokens.find(presented)),
       aclForAccessor: (accessor) => aclOfToken(services, tokens.findByAccessor(accessor)),
