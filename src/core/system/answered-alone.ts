@@ -1,4 +1,5 @@
 import { pprofPaths } from './pprof-paths.js'
+import type { PathRules } from '../../logical/path-rules.js'
 import { isWrite, type Operation } from '../../logical/request.js'
 
 /**
@@ -87,13 +88,17 @@ const UPDATES: ReadonlySet<string> = new Set(
   Object.entries(UPDATES_ALONE).flatMap(([mount, patterns]) => patterns.map((pattern) => `${mount}\n${pattern}`)),
 )
 
-/** Reads that create a lease, by mount type. Only the active node creates the secret. */
-const READS_OF_ACTIVE: ReadonlySet<string> = new Set(['database\ncreds/:name'])
-
-/** Returns whether a performance standby tries to answer a request itself. `mount` is the type of the backend. */
-export const isAnsweredAlone = (mount: string, pattern: string, operation: Operation): boolean => {
-  const key = `${mount}\n${pattern}`
-  if (isWrite(operation)) return UPDATES.has(key)
-  if (operation === 'read' && READS_OF_ACTIVE.has(key)) return false
+/**
+ * Returns whether a performance standby tries to answer a request itself. `mount` is the type of the backend. Only the
+ * active node creates secrets, also those that a read creates.
+ */
+export const isAnsweredAlone = (
+  mount: string,
+  pattern: string,
+  operation: Operation,
+  { createsLease }: PathRules,
+): boolean => {
+  if (isWrite(operation)) return UPDATES.has(`${mount}\n${pattern}`)
+  if (operation === 'read' && createsLease) return false
   return mount !== 'system' || operation === 'help' || SYSTEM_READS.has(pattern)
 }

@@ -65,7 +65,7 @@ export class OpenCluster {
       hidesNamespace: (path) => replication.hidesNamespace(path),
       forwarder,
       mayForward: (asked) => isStandby || isForwardable(...forwardingKeyOf(asked)),
-      answersAlone: isStandby ? (asked) => isAnsweredAlone(...forwardingKeyOf(asked)) : undefined,
+      answersAlone: isStandby ? (asked) => isAnsweredAlone(...forwardingKeyOf(asked), asked.rules) : undefined,
       refusesWrites: () => replication.view.refusesWrites,
       lastIndex: () => store.position.index,
       clock,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { isAnsweredAlone, SYSTEM_READS, UPDATES_ALONE } from '../../../src/core/system/answered-alone.js'
+import { NO_RULES } from '../../../src/logical/path-rules.js'
 import { startDevServer } from '../../support/memory-server.js'
 
 /** Compares the table of requests that a performance standby answers with the paths of a server. */
@@ -27,19 +28,19 @@ test('every row of the table is an existing path with that verb', async () => {
 })
 
 test('a standby answers reads of mounts, no reads about the active node, and only listed writes', () => {
-  expect(isAnsweredAlone('kv', 'data/*path', 'read')).toBe(true)
-  expect(isAnsweredAlone('kv', 'metadata/*path', 'list')).toBe(true)
-  expect(isAnsweredAlone('kv', 'data/*path', 'update')).toBe(false)
-  expect(isAnsweredAlone('kv', 'data/*path', 'delete')).toBe(false)
-  expect(isAnsweredAlone('transit', 'encrypt/:name', 'create')).toBe(true)
-  expect(isAnsweredAlone('transit', 'keys/:name', 'update')).toBe(false)
-  expect(isAnsweredAlone('database', 'creds/:name', 'read')).toBe(false)
-  expect(isAnsweredAlone('database', 'static-creds/:name', 'read')).toBe(true)
-  expect(isAnsweredAlone('approle', 'tidy/secret-id', 'update')).toBe(false)
-  expect(isAnsweredAlone('system', 'mounts', 'read')).toBe(true)
-  expect(isAnsweredAlone('system', 'mounts/*path', 'update')).toBe(false)
+  expect(isAnsweredAlone('kv', 'data/*path', 'read', NO_RULES)).toBe(true)
+  expect(isAnsweredAlone('kv', 'metadata/*path', 'list', NO_RULES)).toBe(true)
+  expect(isAnsweredAlone('kv', 'data/*path', 'update', NO_RULES)).toBe(false)
+  expect(isAnsweredAlone('kv', 'data/*path', 'delete', NO_RULES)).toBe(false)
+  expect(isAnsweredAlone('transit', 'encrypt/:name', 'create', NO_RULES)).toBe(true)
+  expect(isAnsweredAlone('transit', 'keys/:name', 'update', NO_RULES)).toBe(false)
+  expect(isAnsweredAlone('database', 'creds/:name', 'read', { createsLease: true })).toBe(false)
+  expect(isAnsweredAlone('database', 'static-creds/:name', 'read', NO_RULES)).toBe(true)
+  expect(isAnsweredAlone('approle', 'tidy/secret-id', 'update', NO_RULES)).toBe(false)
+  expect(isAnsweredAlone('system', 'mounts', 'read', NO_RULES)).toBe(true)
+  expect(isAnsweredAlone('system', 'mounts/*path', 'update', NO_RULES)).toBe(false)
   for (const pattern of ['replication/status', 'leases/lookup/?', 'storage/raft/snapshot', 'generate-root/attempt']) {
-    expect(isAnsweredAlone('system', pattern, 'read'), pattern).toBe(false)
+    expect(isAnsweredAlone('system', pattern, 'read', NO_RULES), pattern).toBe(false)
   }
-  expect(isAnsweredAlone('system', 'constructor', 'read')).toBe(false)
+  expect(isAnsweredAlone('system', 'constructor', 'read', NO_RULES)).toBe(false)
 })
