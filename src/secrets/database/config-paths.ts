@@ -120,7 +120,7 @@ const mergeConnection = (before: Connection | undefined, call: ConfigCall): Conn
   const { values } = call
   const sent = sentBy(call)
   for (const name of REJECTED) {
-    if (isGiven(values[name])) throw invalid(`the setting ${JSON.stringify(name)} is not supported`)
+    if (values[name]) throw invalid(`the setting ${JSON.stringify(name)} is not supported`)
   }
   const pluginName = sent('plugin_name') ?? before?.pluginName ?? ''
   if (pluginName === '') throw invalid('plugin_name is required')
@@ -143,8 +143,6 @@ const mergeConnection = (before: Connection | undefined, call: ConfigCall): Conn
     verifies: values.verify_connection,
   }
 }
-
-const isGiven = (value: unknown): boolean => ![undefined, null, '', false, 0].includes(value as null)
 
 const checkDetails = (details: JsonObject): void => {
   const { connection_url, password_authentication } = details
