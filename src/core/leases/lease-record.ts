@@ -3,7 +3,7 @@
  * indexes. The name of a lease is the ID of its namespace, a slash and the lease ID.
  */
 import type { JsonObject } from '../../logical/json.js'
-import { putJson, readJson, type ReadStorage, type Transaction } from '../../logical/storage.js'
+import { asFolder, putJson, readJson, type ReadStorage, type Transaction } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys/key-families.js'
 import { NEVER_MS, parseDue, printDue } from './due-sweep.js'
 
@@ -47,6 +47,10 @@ export const LEASE_KEYS = {
 const ROW = Buffer.from('1')
 
 export const nameOf = ({ namespaceId, id }: Pick<Lease, 'namespaceId' | 'id'>): string => `${namespaceId}/${id}`
+
+/** Returns the prefix of the records below a path. An empty path means the whole namespace. */
+export const recordsBelow = (namespaceId: string, path: string): string =>
+  LEASE_KEYS.records + nameOf({ namespaceId, id: asFolder(path.replace(/\/+$/, '')) })
 
 /** Splits the name of a lease into the namespace ID and the lease ID. */
 export const splitName = (name: string): Pick<Lease, 'namespaceId' | 'id'> => {

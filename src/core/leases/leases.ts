@@ -5,9 +5,9 @@ import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { type LeaseGrant, type NamespaceRef, ROOT_NAMESPACE } from '../../logical/request.js'
-import { asFolder, pagesOf, type ReadStorage, type Storage } from '../../logical/storage.js'
+import { pagesOf, type ReadStorage, type Storage } from '../../logical/storage.js'
 import { DueSweep } from './due-sweep.js'
-import { type Lease, LEASE_KEYS, nameOf, putLease, readLease, splitName } from './lease-record.js'
+import { type Lease, LEASE_KEYS, nameOf, putLease, readLease, recordsBelow, splitName } from './lease-record.js'
 import { type LeaseMount, LeaseRevocation } from './lease-revocation.js'
 
 /** The number of leases that one request revokes concurrently. */
@@ -115,9 +115,9 @@ export class LeaseStore {
     return readLease(this.#options.storage, nameOf({ namespaceId, id }))
   }
 
-  /** Returns the names directly below `folder`. Folders have a trailing slash. */
-  list(namespaceId: string, folder: string): Promise<string[]> {
-    return this.#options.storage.list(LEASE_KEYS.records + nameOf({ namespaceId, id: folder }))
+  /** Returns the names directly below a path. Folders have a trailing slash. */
+  list(namespaceId: string, path: string): Promise<string[]> {
+    return this.#options.storage.list(recordsBelow(namespaceId, path))
   }
 
   /** Returns the leases that could not be revoked, in no particular order. */
@@ -183,18 +183,18 @@ export class LeaseStore {
   }
 
   /** Yields the leases below a path, in chunks. An empty path means the whole namespace. */
-  async *leasesBelow(namespaceId: string, path: string): AsyncGenerator<readonly Lease[]> {
-    const { storage } = this.#options
-    const prefix = LEASE_KEYS.records + nameOf({ namespaceId, id: asFolder(path.replace(/\/+$/, '')) })
-    for await (const keys of pagesOf(storage, prefix, CHUNK)) {
-      yield keys.flatMap((key) => readLease(storage, key.slice(LEASE_KEYS.records.length)) ?? [])
-    }
+  leasesBelow(namespaceId: string, path: string): AsyncGenerator<readonly Lease[]> {
+    return this.#read(recordsBelow(namespaceId, path), CHUNK)
   }
 
   /** Yields all leases, in chunks. */
-  async *all(): AsyncGenerator<readonly Lease[]> {
+  all(): AsyncGenerator<readonly Lease[]> {
+    return this.#read(LEASE_KEYS.records)
+  }
+
+  async *#read(prefix: string, limit?: number): AsyncGenerator<readonly Lease[]> {
     const { storage } = this.#options
-    for await (const keys of pagesOf(storage, LEASE_KEYS.records)) {
+    for await (const keys of pagesOf(storage, prefix, limit)) {
       yield keys.flatMap((key) => readLease(storage, key.slice(LEASE_KEYS.records.length)) ?? [])
     }
   }

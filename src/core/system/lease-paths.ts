@@ -12,7 +12,6 @@ import {
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, string } from '../../logical/fields.js'
 import type { NamespaceRef, Response } from '../../logical/request.js'
-import { asFolder } from '../../logical/storage.js'
 import { tidyAnswer } from '../../logical/tidy.js'
 import { compareKeys } from '../../storage/engine/ordered-map.js'
 import type { Lease } from '../leases/lease-record.js'
@@ -125,8 +124,7 @@ export const leasePaths = ({ tokens, leases, tidy, namespaces, clock }: LeasePat
 
   const list = async ({ request, values }: PrefixCall): Promise<string[]> => {
     const { id } = request.namespace
-    const folder = asFolder(values.prefix.replace(/\/+$/, ''))
-    const names = [...(await tokens.listLeases(id, folder)), ...(await leases.list(id, folder))]
+    const names = [...(await tokens.listLeases(id, values.prefix)), ...(await leases.list(id, values.prefix))]
     return [...new Set(names)].sort(compareKeys)
   }
 

@@ -1,6 +1,7 @@
 import { lifeMs } from '../../base/duration.js'
 import { invalid, isReadOnly, permissionDenied } from '../../logical/errors.js'
 import type { NamespaceRef, TokenView } from '../../logical/request.js'
+import { asFolder } from '../../logical/storage.js'
 import type { IssuedToken, Renewal, TokenRequest } from '../../logical/token-request.js'
 import type { ReportedAlias } from '../identity/primary-entities.js'
 import { answerOf } from './token-format.js'
@@ -251,8 +252,7 @@ export class TokenStore {
 
   /** Returns the names directly below `prefix`: storage IDs, and folders with a trailing slash. */
   listLeases(namespaceId: string, prefix: string): Promise<string[]> {
-    const folder = prefix.replace(/\/+$/, '')
-    return listLeases(this.#options.storage, namespaceId, folder === '' ? '' : `${folder}/`)
+    return listLeases(this.#options.storage, namespaceId, asFolder(prefix.replace(/\/+$/, '')))
   }
 
   /** Discards cached data of a changed key of the barrier. */
