@@ -78,8 +78,8 @@ export const LIMITS = {
   drainMs: 10_000,
   /** Number of web pages to which a server sends its status each second. */
   ownFeedReadersMax: 32,
-  /** Length of the unread log lines of one client of sys/monitor. Beyond it, lines are dropped. */
-  monitorBacklogCharactersMax: 1024 * 1024,
+  /** Size of the unread log lines of one client of sys/monitor. Beyond it, lines are dropped. */
+  monitorBacklogBytesMax: 1024 * 1024,
   /** Size of a replication message on the cluster port, in both directions. */
   rpcMessageBytesMax: 64 * 1024 * 1024,
   /** Total size of the values of one transaction, which must fit into a replication message. */

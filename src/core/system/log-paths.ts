@@ -1,10 +1,12 @@
 /** sys/loggers and sys/monitor: the log levels of this server until its next start, and a stream of its log lines. */
+import { Readable } from 'node:stream'
 import { LOG_LEVELS, LOGGERS, type LogControl, type LogLevel, type LoggerName } from '../../base/log-control.js'
-import { LineStream } from '../../base/line-stream.js'
+import { LIMITS } from '../../base/limits.js'
 import { toStandard } from '../../base/pino-log.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
+import type { Request } from '../../logical/request.js'
 
 const LEVEL = { level: string('Log level: trace, debug, info, warn or error.', '', { isRequired: true }) }
 const LOGGER = { ...LEVEL, name: string(`Name of the logger: ${LOGGERS.join(', ')}.`) }
@@ -45,21 +47,51 @@ export const logPaths = ({ control, stopping }: LogPathsDeps): PathSpec[] => {
         const isJson = values.log_format === 'json'
         if (!isJson && values.log_format !== 'standard')
           throw invalid(`unknown log format ${JSON.stringify(values.log_format)}: use standard or json`)
-        const followed = requireControl()
-        const body = new LineStream((write, end) => {
-          const unfollow = followed.follow({ level, write: (line) => write(isJson ? line : toStandard(line)) })
-          const stay = request.onGone?.(end)
-          stopping.addEventListener('abort', end, { once: true })
-          return () => {
-            unfollow()
-            stay?.()
-            stopping.removeEventListener('abort', end)
-          }
-        })
+        const print = (line: string) => Buffer.from(isJson ? line : toStandard(line))
+        const body = openStream({ control: requireControl(), level, print, stopping, request })
         return { raw: { contentType: isJson ? 'application/json' : 'text/plain; charset=utf-8', body } }
       },
     }),
   ]
+}
+
+interface StreamOptions {
+  readonly control: LogControl
+  readonly level: LogLevel
+  readonly print: (line: string) => Buffer
+  readonly stopping: AbortSignal
+  readonly request: Pick<Request, 'onGone'>
+}
+
+/** Returns a stream of log lines that ends when the client disconnects or the server stops. */
+const openStream = ({ control, level, print, stopping, request }: StreamOptions): Readable => {
+  const body = new Readable({
+    read() {},
+    destroy(error, done) {
+      leave()
+      done(error)
+    },
+  })
+  const unfollow = control.follow({
+    level,
+    write(line) {
+      const text = print(line)
+      // While the client is too slow, drops lines.
+      if (body.readableLength + text.length <= LIMITS.monitorBacklogBytesMax) body.push(text)
+    },
+  })
+  const end = () => {
+    leave()
+    body.push(null)
+  }
+  const stay = request.onGone?.(end)
+  stopping.addEventListener('abort', end, { once: true })
+  const leave = () => {
+    unfollow()
+    stay?.()
+    stopping.removeEventListener('abort', end)
+  }
+  return body
 }
 
 const requireLevel = (text: string): LogLevel => {
