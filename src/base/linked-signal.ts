@@ -1,7 +1,15 @@
+import { setMaxListeners } from 'node:events'
 import type { Clock } from './clock.js'
 
 interface LinkedSignal extends Disposable {
   readonly signal: AbortSignal
+}
+
+/** Returns a controller whose signal any number of requests can listen to, without a warning of Node. */
+export const sharedAbortController = (): AbortController => {
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  return controller
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type Passwords, PasswordWorker } from '../auth/userpass/password-worker.js'
 import { skewedClock, systemClock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
+import { sharedAbortController } from '../base/linked-signal.js'
 import { systemNetwork } from '../base/network.js'
 import { createSystemRandom, type Random } from '../base/random.js'
 import { Meter } from '../core/status/metrics.js'
@@ -76,7 +77,7 @@ export class Server implements ShellView {
   readonly #requests: Requests
   readonly images: ClusterImages
   readonly feed: OwnFeed
-  readonly stopping = new AbortController()
+  readonly stopping = sharedAbortController()
   #clusterPort: ClusterPort | undefined
   devSecrets: DevSecrets | undefined
 
@@ -182,8 +183,7 @@ export class Server implements ShellView {
   /** Reloads all certificates and reopens all audit files. Then rejects with the first error if any. */
   async reload(): Promise<void> {
     const readings = [...this.#listeners.reloadTls(), this.host.runtime?.cluster?.services.audit.reload()]
-    const failed = (await Promise.allSettled(readings)).find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw failed.reason
+    for (const result of await Promise.allSettled(readings)) if (result.status === 'rejected') throw result.reason
   }
 
   /** Waits up to `drainMs` ms for requests in flight. Closes the data even if the runtime does not close cleanly. */

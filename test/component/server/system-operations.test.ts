@@ -120,6 +120,18 @@ describe('sys/monitor', () => {
     await until(() => control.isWanted('core', 'trace') === false)
   })
 
+  it('more than ten streams cause no warning of the process', async () => {
+    const warnings: Error[] = []
+    const note = (warning: Error) => void warnings.push(warning)
+    process.on('warning', note)
+    const streams = await Promise.all(Array.from({ length: 12 }, () => openStream('sys/monitor')))
+    for (const stream of streams) stream.destroy()
+    // Warnings are emitted in the next turn.
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('warning', note)
+    expect(warnings).toEqual([])
+  })
+
   it('ends when the server stops', async () => {
     const stopped = await startOpenServer({ log: createLog(() => {}) })
     const stream = await openStream('sys/monitor', `http://${stopped.server.addresses[0]}`, stopped.rootToken)
