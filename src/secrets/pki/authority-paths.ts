@@ -8,7 +8,6 @@ import { type Call, definePath, definePaths, type PathSpec } from '../../logical
 import { invalid } from '../../logical/errors.js'
 import { bool, int, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import { DEFAULT_REFERENCE } from './authorities.js'
 import {
   authorityValidity,
   authorityWarnings,
@@ -21,6 +20,7 @@ import {
 } from './authority-fields.js'
 import type { Issuance } from './issuance.js'
 import { createKey } from './key-paths.js'
+import { DEFAULT_REFERENCE } from './named-records.js'
 import { keyObjectOf, type KeyRecord } from './records.js'
 import { issuedData, privateKeyData } from './responses.js'
 import { keyUsageBits } from './usages.js'
@@ -59,7 +59,7 @@ export const authorityPaths = ({ issuance, makePrivateKey }: AuthorityPathsOptio
   /** Returns the key that a request selects or creates. Does not store it. */
   const obtainKey = async ({ values }: Pick<Call<typeof KEY_FIELDS>, 'values'>): Promise<ObtainedKey> => {
     if (values.type === 'existing') {
-      return { record: await authorities.requireKey(values.key_ref), isNew: false, isExported: false }
+      return { record: await authorities.keys.require(values.key_ref), isNew: false, isExported: false }
     }
     if (values.type === 'kms') throw invalid('managed keys are not supported by this server: use internal or exported')
     if (values.type !== 'internal' && values.type !== 'exported') throw invalid(`unknown key source: ${values.type}`)
@@ -75,7 +75,7 @@ export const authorityPaths = ({ issuance, makePrivateKey }: AuthorityPathsOptio
       const { values } = call
       checkSubject(values)
       const name = values.issuer_name || defaultName
-      await authorities.checkName('issuer', name)
+      await authorities.issuers.checkName(name)
       const obtained = await obtainKey(call)
       const key = keyObjectOf(obtained.record)
       const maxPathLength = values.max_path_length < 0 ? undefined : values.max_path_length

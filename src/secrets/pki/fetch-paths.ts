@@ -5,8 +5,9 @@ import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { PathRules } from '../../logical/path-rules.js'
 import type { Response } from '../../logical/request.js'
-import { type Authorities, DEFAULT_REFERENCE, NO_DEFAULT_ISSUER } from './authorities.js'
+import type { Authorities } from './authorities.js'
 import { type CertificateStore, parseSerial } from './certificate-store.js'
+import { DEFAULT_REFERENCE } from './named-records.js'
 import { certificateOf, pemOf } from './records.js'
 import { revocationTimes } from './responses.js'
 import type { Revocation } from './revocation.js'
@@ -45,24 +46,26 @@ const rawResponse = (contentType: string, body: Buffer | string | undefined): Re
     : { raw: { contentType, body } }
 
 export const fetchPaths = (authorities: Authorities, store: CertificateStore, revocation: Revocation): PathSpec[] => {
+  const { issuers } = authorities
+
   /** Returns the PEM of the chain of an issuer, each certificate without a line break at its end. */
   const chainPem = async (reference: string): Promise<string> => {
-    const issuer = await authorities.requireIssuer(reference)
+    const issuer = await issuers.require(reference)
     return (await authorities.chainOf(issuer)).map((one) => pemOf(one).trim()).join('\n')
   }
 
   const crlOf = async (reference: string): Promise<Buffer | undefined> =>
-    revocation.listOf(await authorities.requireIssuer(reference))
+    revocation.listOf(await issuers.require(reference))
 
   /** Returns what `cert/SERIAL` refers to, as DER. A missing default issuer has no content. */
   const findRaw = async (serial: string): Promise<{ der: Buffer; kind: 'certificate' | 'crl' } | undefined> => {
     if (serial === 'crl') {
-      const issuer = await authorities.findIssuer(DEFAULT_REFERENCE)
+      const issuer = await issuers.find(DEFAULT_REFERENCE)
       const der = issuer && (await revocation.listOf(issuer))
       return der && { der, kind: 'crl' }
     }
     if (serial === 'ca') {
-      const issuer = await authorities.findIssuer(DEFAULT_REFERENCE)
+      const issuer = await issuers.find(DEFAULT_REFERENCE)
       return issuer && { der: certificateOf(issuer), kind: 'certificate' }
     }
     const found = store.find('issued', parseSerial(serial)) ?? store.find('revoked', parseSerial(serial))
@@ -81,13 +84,13 @@ export const fetchPaths = (authorities: Authorities, store: CertificateStore, re
   }
 
   const rawChain = async (): Promise<Response> => {
-    const issuer = await authorities.findIssuer(DEFAULT_REFERENCE)
+    const issuer = await issuers.find(DEFAULT_REFERENCE)
     return rawResponse(TYPES.chain, issuer && (await chainPem(issuer.id)))
   }
 
   const showCertificate = async (serial: string): Promise<Response | undefined> => {
     const needsIssuer = ['ca', 'ca_chain', 'crl'].includes(serial)
-    if (needsIssuer && !(await authorities.findIssuer(DEFAULT_REFERENCE))) throw invalid(NO_DEFAULT_ISSUER)
+    if (needsIssuer && !(await issuers.find(DEFAULT_REFERENCE))) throw invalid(issuers.noDefaultText)
     if (serial === 'ca_chain') {
       const chain = await chainPem(DEFAULT_REFERENCE)
       return { data: { certificate: chain, ca_chain: chain, ...NOT_REVOKED } }
@@ -96,12 +99,12 @@ export const fetchPaths = (authorities: Authorities, store: CertificateStore, re
     if (!found) return undefined
     const text = found.kind === 'crl' ? crlPem(found.der) : certificatePem(found.der)
     const revoked = store.find('revoked', parseSerial(serial))
-    const issuer = revoked && (await authorities.issuers()).find(({ authority }) => authority === revoked.authority)
+    const issuer = revoked && (await issuers.all()).find(({ authority }) => authority === revoked.authority)
     const state = revoked ? { ...revocationTimes(revoked.revokedMs), issuer_id: issuer?.id ?? '' } : NOT_REVOKED
     return { data: { certificate: text.trim(), ...state } }
   }
 
-  const issuerDer = async (reference: string) => certificateOf(await authorities.requireIssuer(reference))
+  const issuerDer = async (reference: string) => certificateOf(await issuers.require(reference))
 
   return [
     definePath('ca', {}, 'The certificate of the default issuer as DER.', { read: () => rawDer('ca') }),
@@ -126,7 +129,7 @@ export const fetchPaths = (authorities: Authorities, store: CertificateStore, re
     }),
     definePath('issuer/:issuer_ref/json', ISSUER, 'The certificate and the chain of an issuer.', {
       read: async ({ values }) => {
-        const issuer = await authorities.requireIssuer(values.issuer_ref)
+        const issuer = await issuers.require(values.issuer_ref)
         const chain = (await authorities.chainOf(issuer)).map(pemOf)
         return {
           data: {

@@ -103,7 +103,7 @@ export const importPaths = ({ authorities, urls }: Issuance): PathSpec[] => {
     definePath('keys/import', KEY, 'Import a private key.', {
       update: ({ values }) =>
         authorities.change(async () => {
-          await authorities.checkName('key', values.key_name)
+          await authorities.keys.checkName(values.key_name)
           const { type, material } = parseKey(values.pem_bundle)
           const { record, isNew } = await authorities.draftKey(values.key_name, type, material)
           if (isNew) await authorities.add([], [record])

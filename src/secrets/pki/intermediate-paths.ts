@@ -2,7 +2,6 @@
 import { definePaths, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, string } from '../../logical/fields.js'
-import { DEFAULT_REFERENCE } from './authorities.js'
 import {
   authorityValidity,
   authorityWarnings,
@@ -13,6 +12,7 @@ import {
 } from './authority-fields.js'
 import type { Issuance } from './issuance.js'
 import { readRequest } from './leaf-paths.js'
+import { DEFAULT_REFERENCE } from './named-records.js'
 import type { IssuerRecord } from './records.js'
 import { CHAIN_FIELDS, issuedData } from './responses.js'
 import { limitToIssuer } from './validity.js'
@@ -39,7 +39,7 @@ export const intermediatePaths = (issuance: Issuance): PathSpec[] => {
         const request = await readRequest(values.csr)
         const named = { ...values, common_name: values.common_name || request.commonName }
         checkSubject(values.use_csr_values ? { ...values, common_name: 'csr' } : named)
-        const issuer = await authorities.requireIssuer(values.issuer_ref)
+        const issuer = await authorities.issuers.require(values.issuer_ref)
         const maxPathLength = pathLengthBelow(issuer, values.max_path_length)
         const behavior = values.enforce_leaf_not_after_behavior ? issuer.leafNotAfterBehavior : 'truncate'
         const validity = authorityValidity(values, clock.now(), mount)

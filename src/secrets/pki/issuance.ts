@@ -82,7 +82,7 @@ const serialFrom = (bytes: Buffer): string => {
 
 /** Returns the key of an issuer. Throws LogicalError 400 if there is none, or if the issuer does not have the usage. */
 export const requireSigningKey = (authorities: Authorities, issuer: IssuerRecord, usage: Usage): KeyObject => {
-  const key = authorities.keyOf(issuer)
+  const key = authorities.keys.findById(issuer.keyId)
   if (!key) {
     throw invalid(`unable to fetch corresponding key for issuer ${issuer.id}; unable to use this issuer for signing`)
   }

@@ -42,7 +42,7 @@ export const issuerPaths = (authorities: Authorities, revocation: Revocation): P
       throw invalid('revocation_signature_algorithm is not supported by this server: remove it from the request')
     }
     const name = pick('issuer_name', values.issuer_name, issuer.name)
-    await authorities.checkName('issuer', name, issuer.id)
+    await authorities.issuers.checkName(name, issuer.id)
     const behavior = LEAF_BEHAVIORS.find((known) => known === values.leaf_not_after_behavior)
     if (!behavior)
       throw invalid('Unknown value for leaf_not_after_behavior. Possible values are "err", "truncate", and "permit"')
@@ -65,7 +65,7 @@ export const issuerPaths = (authorities: Authorities, revocation: Revocation): P
       leafNotAfterBehavior: pick('leaf_not_after_behavior', behavior, issuer.leafNotAfterBehavior),
       usage: isSet('usage') ? parseUsage(values.usage) : issuer.usage,
     }
-    await authorities.putIssuer(changed)
+    await authorities.issuers.put(changed)
     return show(changed)
   }
 
@@ -74,7 +74,7 @@ export const issuerPaths = (authorities: Authorities, revocation: Revocation): P
     const ids: string[] = []
     for (const reference of given) {
       const isSelf = reference === 'self' || reference === issuer.name
-      ids.push(isSelf ? issuer.id : (await authorities.requireIssuer(reference)).id)
+      ids.push(isSelf ? issuer.id : (await authorities.issuers.require(reference)).id)
     }
     if (ids.length > 0 && ids[0] !== issuer.id) {
       throw invalid(`the first element of manual_chain must be the issuer itself, which is ${issuer.id}`)
@@ -83,24 +83,24 @@ export const issuerPaths = (authorities: Authorities, revocation: Revocation): P
   }
 
   const change = (call: IssuerCall, isSet: (field: keyof typeof FIELDS) => boolean): Promise<Response> =>
-    authorities.change(async () => apply(await authorities.requireIssuer(call.values.issuer_ref), call, isSet))
+    authorities.change(async () => apply(await authorities.issuers.require(call.values.issuer_ref), call, isSet))
 
   const setDefault = (call: Call<typeof CONFIG>, fallback: string): Promise<Response> =>
     authorities.change(async () => {
-      const before = authorities.issuerConfig()
+      const before = authorities.issuers.config()
       const reference = call.values.default || fallback
-      const id = reference === '' ? before.default : (await authorities.requireIssuer(reference)).id
+      const id = reference === '' ? before.default : (await authorities.issuers.require(reference)).id
       if (id === '') throw invalid('Invalid issuer specification; must be non-empty and can\'t be "default".')
       const followsLatest = sentBy(call)('default_follows_latest_issuer') ?? before.followsLatest
-      await authorities.putIssuerConfig({ default: id, followsLatest })
+      await authorities.issuers.putConfig({ default: id, followsLatest })
       return { data: { default: id, default_follows_latest_issuer: followsLatest } }
     })
 
   return [
     definePath('issuers/?', {}, 'List the issuers.', {
       list: async () => {
-        const issuers = await authorities.issuers()
-        const { default: id } = authorities.issuerConfig()
+        const issuers = await authorities.issuers.all()
+        const { default: id } = authorities.issuers.config()
         const info = issuers.map((issuer) => [
           issuer.id,
           {
@@ -114,14 +114,14 @@ export const issuerPaths = (authorities: Authorities, revocation: Revocation): P
       },
     }),
     definePath('issuer/:issuer_ref', FIELDS, 'Read, change or delete an issuer.', {
-      read: async ({ values }) => show(await authorities.requireIssuer(values.issuer_ref)),
+      read: async ({ values }) => show(await authorities.issuers.require(values.issuer_ref)),
       update: (call) => change(call, (field) => field !== 'usage' || call.supplied('usage')),
       patch: (call) => change(call, (field) => call.supplied(field)),
       delete: ({ values }) =>
         authorities.change(async () => {
-          const issuer = await authorities.findIssuer(values.issuer_ref)
+          const issuer = await authorities.issuers.find(values.issuer_ref)
           if (!issuer) return undefined
-          const wasDefault = await authorities.deleteIssuer(issuer)
+          const wasDefault = await authorities.issuers.delete(issuer)
           const text = `Deleted issuer ${issuer.id} was the default issuer. No default issuer is configured.`
           return wasDefault ? { warnings: [text] } : undefined
         }),
@@ -129,10 +129,10 @@ export const issuerPaths = (authorities: Authorities, revocation: Revocation): P
     definePath('issuer/:issuer_ref/revoke', REFERENCE, 'Revoke an issuer: it issues no more certificates.', {
       update: ({ values }) =>
         authorities.change(async () => {
-          const issuer = await authorities.requireIssuer(values.issuer_ref)
+          const issuer = await authorities.issuers.require(values.issuer_ref)
           if (issuer.revokedMs > 0) return show(issuer)
           const revoked = { ...issuer, revokedMs: authorities.context.clock.now() }
-          await authorities.putIssuer(revoked)
+          await authorities.issuers.put(revoked)
           const { certificate, notAfterMs, serial } = revoked
           await revocation.record(serial, { certificate, notAfterMs }, revoked.revokedMs)
           return show(revoked)
@@ -140,7 +140,7 @@ export const issuerPaths = (authorities: Authorities, revocation: Revocation): P
     }),
     definePath('config/issuers', CONFIG, 'Read or change the default issuer.', {
       read: () => {
-        const { default: id, followsLatest } = authorities.issuerConfig()
+        const { default: id, followsLatest } = authorities.issuers.config()
         return { data: { default: id, default_follows_latest_issuer: followsLatest } }
       },
       update: (call) => setDefault(call, ''),

@@ -29,7 +29,7 @@ export const createKey = async (
   makePrivateKey: MakePrivateKey,
   { key_name: name, key_type, key_bits }: Pick<Values<typeof GENERATE>, 'key_name' | 'key_type' | 'key_bits'>,
 ): Promise<KeyRecord> => {
-  await authorities.checkName('key', name)
+  await authorities.keys.checkName(name)
   const { type, pair } = pairOf(key_type, key_bits)
   return newKey(uuid(authorities.context.random), name, type, await makePrivateKey(pair))
 }
@@ -38,8 +38,8 @@ export const keyPaths = (authorities: Authorities, makePrivateKey: MakePrivateKe
   return [
     definePath('keys/?', {}, 'List the keys.', {
       list: async () => {
-        const keys = await authorities.keys()
-        const { default: id } = authorities.keyConfig()
+        const keys = await authorities.keys.all()
+        const { default: id } = authorities.keys.config()
         const info = keys.map((key) => [key.id, { key_name: key.name, is_default: key.id === id }])
         return { data: { keys: keys.map((key) => key.id), key_info: Object.fromEntries(info) } }
       },
@@ -58,33 +58,33 @@ export const keyPaths = (authorities: Authorities, makePrivateKey: MakePrivateKe
         }),
     }),
     definePath('key/:key_ref', REFERENCE, 'Read, rename or delete a key.', {
-      read: async ({ values }) => ({ data: keyData(await authorities.requireKey(values.key_ref)) }),
+      read: async ({ values }) => ({ data: keyData(await authorities.keys.require(values.key_ref)) }),
       update: ({ values }) =>
         authorities.change(async () => {
-          const key = await authorities.requireKey(values.key_ref)
-          await authorities.checkName('key', values.key_name, key.id)
+          const key = await authorities.keys.require(values.key_ref)
+          await authorities.keys.checkName(values.key_name, key.id)
           const renamed = { ...key, name: values.key_name }
-          await authorities.putKey(renamed)
+          await authorities.keys.put(renamed)
           return { data: keyData(renamed) }
         }),
       delete: ({ values }) =>
         authorities.change(async () => {
-          const key = await authorities.findKey(values.key_ref)
+          const key = await authorities.keys.find(values.key_ref)
           if (!key) return undefined
-          const user = (await authorities.issuers()).find(({ keyId }) => keyId === key.id)
+          const user = (await authorities.issuers.all()).find(({ keyId }) => keyId === key.id)
           if (user) throw invalid(`unable to delete key ${key.id}: issuer ${user.id} uses it`)
-          const wasDefault = await authorities.deleteKey(key)
+          const wasDefault = await authorities.keys.delete(key)
           return wasDefault
             ? { warnings: [`Deleted key ${key.id} was the default key. No default key is configured.`] }
             : undefined
         }),
     }),
     definePath('config/keys', CONFIG, 'Read or change the default key.', {
-      read: () => ({ data: { default: authorities.keyConfig().default } }),
+      read: () => ({ data: { default: authorities.keys.config().default } }),
       update: ({ values }) =>
         authorities.change(async () => {
-          const { id } = await authorities.requireKey(values.default)
-          await authorities.putKeyConfig({ default: id })
+          const { id } = await authorities.keys.require(values.default)
+          await authorities.keys.putConfig({ default: id })
           return { data: { default: id } }
         }),
     }),

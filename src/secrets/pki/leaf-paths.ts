@@ -78,7 +78,7 @@ export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions)
     { path, values }: IssueCall,
     { role, content, publicKey, privateKey }: LeafOrder,
   ): Promise<Response> => {
-    const issuer = await authorities.requireIssuer((!OF_ROLE.test(path) && values.issuer_ref) || role.issuer_ref)
+    const issuer = await authorities.issuers.require((!OF_ROLE.test(path) && values.issuer_ref) || role.issuer_ref)
     const { ttl, not_after: notAfter } = values
     const validity = decideValidity({ nowMs: clock.now(), ttl, notAfter, role, mount })
     const issued = await issuance.sign(issuer, {

@@ -9,10 +9,11 @@ import { createCrl } from '../../crypto/x509-signing.js'
 import { isIssuedBy } from '../../crypto/x509-parsing.js'
 import type { LeasedSecret } from '../../logical/request.js'
 import { putJson, readJson } from '../../logical/storage.js'
-import { type Authorities, DEFAULT_REFERENCE } from './authorities.js'
+import type { Authorities } from './authorities.js'
 import type { CertificateStore, IssuedCertificate, RevokedCertificate } from './certificate-store.js'
 import { crlConfigOf } from './crl-config.js'
 import { requireSigningKey } from './issuance.js'
+import { DEFAULT_REFERENCE } from './named-records.js'
 import { certificateOf, type IssuerRecord } from './records.js'
 
 interface StoredCrl {
@@ -52,7 +53,7 @@ export class Revocation {
   }
 
   async #authorityOf(certificate: IssuedCertificate): Promise<string> {
-    return (await issuerOf(certificate, await this.#authorities.issuers()))?.authority ?? ''
+    return (await issuerOf(certificate, await this.#authorities.issuers.all()))?.authority ?? ''
   }
 
   /** Revokes a certificate at the end of its lease. Does nothing if the certificate has expired or is not stored. */
@@ -66,9 +67,9 @@ export class Revocation {
 
   /** Rebuilds the list of an authority, or all lists without one. */
   async rebuild(authority?: string): Promise<void> {
-    const issuers = await this.#authorities.issuers()
+    const issuers = await this.#authorities.issuers.all()
     const isKnown = issuers.some((issuer) => issuer.authority === authority)
-    const { default: defaultId } = this.#authorities.issuerConfig()
+    const { default: defaultId } = this.#authorities.issuers.config()
     for (const issuer of issuers) {
       const isAffected = isKnown ? issuer.authority === authority : authority === undefined || issuer.id === defaultId
       if (isAffected && this.#canSign(issuer)) await this.#build(issuer)
@@ -139,8 +140,8 @@ export class Revocation {
    * issuer is not in the mount.
    */
   async #entriesOf(issuer: IssuerRecord, nowMs: number) {
-    const authorities = new Set((await this.#authorities.issuers()).map(({ authority }) => authority))
-    const isDefault = (await this.#authorities.findIssuer(DEFAULT_REFERENCE))?.authority === issuer.authority
+    const authorities = new Set((await this.#authorities.issuers.all()).map(({ authority }) => authority))
+    const isDefault = (await this.#authorities.issuers.find(DEFAULT_REFERENCE))?.authority === issuer.authority
     const isListed = ({ authority, notAfterMs }: RevokedCertificate) =>
       notAfterMs > nowMs && (authority === issuer.authority || (isDefault && !authorities.has(authority)))
     const entries: { serial: string; revokedMs: number }[] = []

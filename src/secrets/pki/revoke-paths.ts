@@ -55,14 +55,14 @@ export const revokePaths = (authorities: Authorities, store: CertificateStore, r
   const byCertificate = async (pem: string): Promise<Target> => {
     const parsed = await parseCertificate(derOf(pem)).catch(() => undefined)
     if (!parsed) throw invalid('certificate contains no data: it must be a certificate in PEM')
-    const isOwn = (await authorities.issuers()).some((issuer) => isIssuedBy(parsed.der, certificateOf(issuer)))
+    const isOwn = (await authorities.issuers.all()).some((issuer) => isIssuedBy(parsed.der, certificateOf(issuer)))
     if (!isOwn) throw invalid('unable to verify signature on presented cert from any present issuer in this mount')
     const certificate = { certificate: parsed.der.toString('base64'), notAfterMs: parsed.notAfterMs }
     return { serial: hyphenated(parsed.serial), certificate }
   }
 
   const revoke = async ({ serial, certificate }: Target): Promise<Response> => {
-    const isIssuer = (await authorities.issuers()).some((issuer) => issuer.serial === serial)
+    const isIssuer = (await authorities.issuers.all()).some((issuer) => issuer.serial === serial)
     if (isIssuer) throw invalid(`adding issuer to its own CRL is not allowed: ${colons(serial)} belongs to an issuer`)
     const nowMs = clock.now()
     if (certificate.notAfterMs <= nowMs) {

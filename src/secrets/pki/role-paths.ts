@@ -14,8 +14,9 @@ import {
 } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { putRecord, readRecord } from '../../logical/storage.js'
-import { type Authorities, DEFAULT_REFERENCE } from './authorities.js'
+import type { Authorities } from './authorities.js'
 import { isKeyType, parseKeyBits } from './key-types.js'
+import { DEFAULT_REFERENCE } from './named-records.js'
 import { parseOids } from './usages.js'
 import { parseNotAfter, parseSignatureBits } from './validity.js'
 
@@ -146,7 +147,7 @@ export class Roles {
 
   async #warningsOf({ issuer_ref: reference, ...role }: Role): Promise<string[]> {
     const both = role.no_store && role.generate_lease ? [NO_LEASE] : []
-    if (await this.#authorities.findIssuer(reference)) return both
+    if (await this.#authorities.issuers.find(reference)) return both
     const missing =
       reference === DEFAULT_REFERENCE
         ? 'Issuing Certificate was set to default, but no default issuing certificate (configurable at /config/issuers) is currently set'

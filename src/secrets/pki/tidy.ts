@@ -139,11 +139,11 @@ export class Tidy {
 
   #removeIssuers(beforeMs: number): Promise<void> {
     return this.#authorities.change(async () => {
-      const { default: defaultId } = this.#authorities.issuerConfig()
-      for (const issuer of await this.#authorities.issuers()) {
+      const { default: defaultId } = this.#authorities.issuers.config()
+      for (const issuer of await this.#authorities.issuers.all()) {
         if (issuer.notAfterMs >= beforeMs || issuer.id === defaultId) continue
         this.#context.log.info('removed an expired issuer', { issuer: issuer.id, certificate: issuer.certificate })
-        await this.#authorities.deleteIssuer(issuer)
+        await this.#authorities.issuers.delete(issuer)
       }
     })
   }
