@@ -1,5 +1,6 @@
 /** Validation of certificate chains of TLS clients (RFC 5280, 6.1), without name constraints and policies. */
 import type { CertificateFacts } from './certificate-facts.js'
+import { isIssuedBy } from './x509-parsing.js'
 
 interface ChainOptions {
   /** The trusted authorities. */
@@ -34,7 +35,8 @@ export const findChain = (
     const above = (issuer: CertificateFacts): Step | undefined => {
       const depth = step.depth + 1
       const isLongEnough = issuer.pathLength === undefined || depth <= issuer.pathLength
-      const isIssuer = isLongEnough && issuer.certificate.ca && isUsable(issuer, nowMs) && isIssuedBy(facts, issuer)
+      const canIssue = isLongEnough && issuer.certificate.ca && isUsable(issuer, nowMs)
+      const isIssuer = canIssue && isIssuedBy(facts.certificate, issuer.certificate)
       return isIssuer ? { facts: issuer, below: step, depth } : undefined
     }
     const root = roots.map(above).find((found) => found !== undefined)
@@ -64,8 +66,5 @@ export const isForClients = (usages: readonly string[] | undefined): boolean =>
 
 export const isSame = (one: CertificateFacts, other: CertificateFacts): boolean =>
   one.certificate.raw.equals(other.certificate.raw)
-
-const isIssuedBy = ({ certificate }: CertificateFacts, issuer: CertificateFacts): boolean =>
-  certificate.checkIssued(issuer.certificate) && certificate.verify(issuer.certificate.publicKey)
 
 const chainOf = (step: Step): CertificateFacts[] => [...(step.below ? chainOf(step.below) : []), step.facts]

@@ -76,7 +76,7 @@ export const parseCertificate = async (der: Buffer): Promise<ParsedCertificate> 
     publicKey: own.publicKey,
     notBeforeMs: certificate.notBefore.getTime(),
     notAfterMs: certificate.notAfter.getTime(),
-    isSelfSigned: own.checkIssued(own) && own.verify(own.publicKey),
+    isSelfSigned: isIssuedBy(own, own),
     ...extensionsIn(x509, certificate),
   }
 }
@@ -105,8 +105,6 @@ const requireSupported = (type: string): AltName['type'] => {
   return supported
 }
 
-/** Returns true if the issuer has signed the certificate. Both are DER. */
-export const isIssuedBy = (certificate: Buffer, issuer: Buffer): boolean => {
-  const [issued, authority] = [new X509Certificate(certificate), new X509Certificate(issuer)]
-  return issued.checkIssued(authority) && issued.verify(authority.publicKey)
-}
+/** Returns true if the issuer has signed the certificate. Does not check the validity of either. */
+export const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
+  certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)

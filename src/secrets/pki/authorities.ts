@@ -4,7 +4,7 @@ import { KeyedLock } from '../../base/keyed-lock.js'
 import { isIssuedBy, type ParsedCertificate } from '../../crypto/x509-parsing.js'
 import type { BackendContext } from '../../logical/backend.js'
 import { readOnly } from '../../logical/decided-by-primary.js'
-import { certificateOf, type IssuerRecord, type KeyRecord, newIssuer, newKey } from './records.js'
+import { type IssuerRecord, type KeyRecord, newIssuer, newKey, x509Of } from './records.js'
 import type { KeyTypeName } from './key-types.js'
 import { type DefaultConfig, NamedRecords } from './named-records.js'
 
@@ -45,8 +45,8 @@ export class Authorities {
     if (known?.among === among) return known.chain
     const chain = [issuer]
     for (let last: IssuerRecord | undefined = issuer; last && !last.isSelfSigned; ) {
-      const child: IssuerRecord = last
-      last = all.find((other) => !chain.includes(other) && isIssuedBy(certificateOf(child), certificateOf(other)))
+      const certificate = x509Of(last)
+      last = all.find((other) => !chain.includes(other) && isIssuedBy(certificate, x509Of(other)))
       if (last) chain.push(last)
     }
     this.#chains.set(issuer, { among, chain })

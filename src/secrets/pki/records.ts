@@ -1,5 +1,5 @@
 /** The stored forms of keys and issuers. Both replicate to performance secondaries. */
-import type { KeyObject } from 'node:crypto'
+import { type KeyObject, X509Certificate } from 'node:crypto'
 import { sha256Hex } from '../../crypto/digest.js'
 import { certificatePem } from '../../crypto/pem.js'
 import { privateKeyOf, publicHashOf } from '../../crypto/key-pairs.js'
@@ -98,6 +98,10 @@ export const newIssuer = (id: string, name: string, keyId: string, certificate: 
 
 export const certificateOf = ({ certificate }: Pick<IssuerRecord, 'certificate'>): Buffer =>
   Buffer.from(certificate, 'base64')
+
+/** Returns the parsed certificate of a record. */
+export const x509Of = (record: Pick<IssuerRecord, 'certificate'>): X509Certificate =>
+  new X509Certificate(certificateOf(record))
 
 export const pemOf = (record: Pick<IssuerRecord, 'certificate'>): string => certificatePem(certificateOf(record))
 

@@ -14,7 +14,7 @@ import type { CertificateStore, IssuedCertificate, RevokedCertificate } from './
 import { crlConfigOf } from './crl-config.js'
 import { requireSigningKey } from './issuance.js'
 import { DEFAULT_REFERENCE } from './named-records.js'
-import { certificateOf, type IssuerRecord } from './records.js'
+import { certificateOf, type IssuerRecord, x509Of } from './records.js'
 
 interface StoredCrl {
   readonly number: number
@@ -52,8 +52,11 @@ export class Revocation {
     return before?.revokedMs ?? nowMs
   }
 
-  async #authorityOf(certificate: IssuedCertificate): Promise<string> {
-    return (await issuerOf(certificate, await this.#authorities.issuers.all()))?.authority ?? ''
+  /** Returns the authority that signed a certificate; '' if the mount has none. A self-signed certificate has none. */
+  async #authorityOf({ certificate }: IssuedCertificate): Promise<string> {
+    const issued = x509Of({ certificate })
+    const others = (await this.#authorities.issuers.all()).filter((issuer) => issuer.certificate !== certificate)
+    return others.find((issuer) => isIssuedBy(issued, x509Of(issuer)))?.authority ?? ''
   }
 
   /** Revokes a certificate at the end of its lease. Does nothing if the certificate has expired or is not stored. */
@@ -152,15 +155,4 @@ export class Revocation {
     }
     return entries
   }
-}
-
-/** Finds the issuer that has signed a certificate. A self-signed certificate has none, so it is on no list. */
-const issuerOf = async (
-  certificate: IssuedCertificate,
-  issuers: readonly IssuerRecord[],
-): Promise<IssuerRecord | undefined> => {
-  const der = Buffer.from(certificate.certificate, 'base64')
-  return issuers.find(
-    (issuer) => issuer.certificate !== certificate.certificate && isIssuedBy(der, certificateOf(issuer)),
-  )
 }

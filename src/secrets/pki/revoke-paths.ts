@@ -10,7 +10,7 @@ import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { Authorities } from './authorities.js'
 import { type CertificateStore, type IssuedCertificate, parseSerial } from './certificate-store.js'
-import { certificateOf, colons, hyphenated } from './records.js'
+import { colons, hyphenated, x509Of } from './records.js'
 import { revocationTimes } from './responses.js'
 import type { Revocation } from './revocation.js'
 
@@ -55,9 +55,10 @@ export const revokePaths = (authorities: Authorities, store: CertificateStore, r
   const byCertificate = async (pem: string): Promise<Target> => {
     const parsed = await parseCertificate(derOf(pem)).catch(() => undefined)
     if (!parsed) throw invalid('certificate contains no data: it must be a certificate in PEM')
-    const isOwn = (await authorities.issuers.all()).some((issuer) => isIssuedBy(parsed.der, certificateOf(issuer)))
-    if (!isOwn) throw invalid('unable to verify signature on presented cert from any present issuer in this mount')
     const certificate = { certificate: parsed.der.toString('base64'), notAfterMs: parsed.notAfterMs }
+    const issued = x509Of(certificate)
+    const isOwn = (await authorities.issuers.all()).some((issuer) => isIssuedBy(issued, x509Of(issuer)))
+    if (!isOwn) throw invalid('unable to verify signature on presented cert from any present issuer in this mount')
     return { serial: hyphenated(parsed.serial), certificate }
   }
 
