@@ -21,10 +21,17 @@ const CRL_FIELDS = {
 const keyOf = (name: string): string => CRL_PREFIX + name.toLowerCase()
 const findCrl = (storage: ReadStorage, name: string): Crl | undefined => readRecord<Crl>(storage, keyOf(name))
 
-/** Returns the serial numbers of all lists. */
-export const readRevoked = async (storage: Storage): Promise<ReadonlySet<string>> => {
+/** Reads all lists. Returns a function that returns true if one of them contains a serial number in decimal. */
+export const readRevoked = async (storage: Storage): Promise<(serial: string) => boolean> => {
   const names = await storage.list(CRL_PREFIX)
-  return new Set(names.flatMap((name) => findCrl(storage, name)?.serials ?? []))
+  const lists = names.flatMap((name) => findCrl(storage, name) ?? [])
+  // A login looks the same certificate up once for each role, and a list can have many thousand entries.
+  const known = new Map<string, boolean>()
+  return (serial) => {
+    const isRevoked = known.get(serial) ?? lists.some(({ serials }) => serials.includes(serial))
+    known.set(serial, isRevoked)
+    return isRevoked
+  }
 }
 
 export const crlPaths = ({ storage }: BackendContext): PathSpec[] => {

@@ -35,14 +35,14 @@ export class RoleMatcher {
       throw invalid('the client certificate cannot be parsed')
     })
     const names = only === '' ? await listRoles(this.#context) : [only.toLowerCase()]
-    const revoked = await readRevoked(this.#context.storage)
+    const isRevoked = await readRevoked(this.#context.storage)
     let isTrusted = false
     for (const name of names) {
       const role = findRole(this.#context.storage, name)
       const chain = role && client && (await this.#chainOf(role, client, intermediates))
       if (!chain) continue
       isTrusted = true
-      if (chain.some(({ serialNumber }) => revoked.has(serialNumber))) continue
+      if (chain.some(({ serialNumber }) => isRevoked(serialNumber))) continue
       if (isAllowed(client, role)) return { name, role, client }
     }
     throw invalid(
