@@ -19,3 +19,6 @@ export const uuid = (random: Random): string => {
   const hex = random.bytes(16).toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
+
+/** Returns true for word characters with dots and dashes between them: the generic names of Vault. */
+export const isGenericName = (text: string): boolean => /^\w(?:[\w.-]*\w)?$/.test(text)

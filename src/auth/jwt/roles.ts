@@ -1,4 +1,5 @@
 /** Roles: the tokens that may log in, and the settings of the tokens that they get. `role/<name>` contains a role. */
+import { isGenericName } from '../../base/id.js'
 import { wholeSeconds } from '../../base/duration.js'
 import {
   type BackendContext,
@@ -65,8 +66,6 @@ type RoleCall = Call<typeof ROLE_FIELDS>
 const ROLE_PREFIX = 'role/'
 const keyOf = (name: string): string => ROLE_PREFIX + name.toLowerCase()
 
-const NAME = /^\w([\w.-]*\w)?$/
-
 const NEW_ROLE: JwtRole = {
   boundAudiences: [],
   boundSubject: '',
@@ -93,7 +92,7 @@ export const findRole = (storage: ReadStorage, name: string): JwtRole | undefine
 export const rolePaths = ({ storage }: BackendContext): PathSpec[] => {
   const write = (call: RoleCall): Promise<Response | undefined> => {
     const { name } = call.values
-    if (!NAME.test(name)) throw unsupportedPath()
+    if (!isGenericName(name)) throw unsupportedPath()
     return storage.write((tx) => {
       const { role, warnings } = applyRoleFields(call, findRole(tx, name) ?? NEW_ROLE)
       putJson(tx, keyOf(name), role)

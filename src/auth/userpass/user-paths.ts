@@ -1,4 +1,5 @@
 /** User management: create, read, update, delete, list, and separate endpoints for password and policies. */
+import { isGenericName } from '../../base/id.js'
 import {
   type BackendContext,
   type Call,
@@ -40,13 +41,10 @@ type UserCall = Call<typeof USER_FIELDS>
 /** Returns the data of a read response. Omits the password hash, and old names that are not set. */
 const userData = (user: User): Record<string, unknown> => ({ ...tokenFieldsData(user.token), ...oldNamesData(user) })
 
-/** Valid user names. A path with another name does not exist. */
-const NAME = /^\w([\w.-]*\w)?$/
-
 export const userPaths = ({ storage, random }: BackendContext, passwords: Passwords): PathSpec[] => {
   const write = async (call: UserCall): Promise<Response | undefined> => {
     const name = call.values.username
-    if (!NAME.test(name)) throw unsupportedPath()
+    if (!isGenericName(name)) throw unsupportedPath()
     const hash = await sentHash(call)
     return storage.write((tx) => {
       const before = findUser(tx, name)

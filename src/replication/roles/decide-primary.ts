@@ -1,3 +1,4 @@
+import { isGenericName } from '../../base/id.js'
 import { LIMITS } from '../../base/limits.js'
 import { DR_REFUSAL } from '../../logical/errors.js'
 import { GUARDS } from '../model/guard-texts.js'
@@ -54,10 +55,7 @@ export const decideDisablePrimary = (kind: Kind, facts: Facts): Decision => {
   return check.ok ? accept('primary', 'disable-primary', [{ do: 'become-disabled', kind }]) : check
 }
 
-/** A valid ID: word characters, with dots and dashes between them. */
-const ID_PATTERN = /^\w(?:[\w.-]*\w)?$/
-
-export const isValidId = (id: string): boolean => ID_PATTERN.test(id) && id.length <= LIMITS.secondaryIdBytesMax
+export const isValidId = (id: string): boolean => isGenericName(id) && id.length <= LIMITS.secondaryIdBytesMax
 
 export interface TokenRequest {
   readonly id: string

@@ -1,4 +1,5 @@
 /** Records with an ID and an optional name: the issuers or the keys of a mount. One of them can be the default. */
+import { isGenericName } from '../../base/id.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { putRecord, readRecord, type Storage, type Transaction } from '../../logical/storage.js'
 
@@ -14,8 +15,6 @@ export interface DefaultConfig {
 }
 
 export const DEFAULT_REFERENCE = 'default'
-
-const NAME = /^\w(?:[\w.-]*\w)?$/
 
 export class NamedRecords<T extends Named, C extends DefaultConfig = DefaultConfig> {
   readonly #storage: Storage
@@ -66,7 +65,7 @@ export class NamedRecords<T extends Named, C extends DefaultConfig = DefaultConf
   async checkName(name: string, ownId = ''): Promise<void> {
     if (name === '') return
     if (name === DEFAULT_REFERENCE) throw invalid(`reserved keyword 'default' can not be used as ${this.#kind} name`)
-    if (!NAME.test(name)) throw invalid(`${this.#kind} name contained invalid characters`)
+    if (!isGenericName(name)) throw invalid(`${this.#kind} name contained invalid characters`)
     const isUsed = (await this.all()).some((other) => other.name === name && other.id !== ownId)
     if (isUsed) throw invalid(`${this.#kind} name already in use`)
   }

@@ -1,4 +1,5 @@
 /** Roles: what certificates a client may request. A role is stored with the names of the API. */
+import { isGenericName } from '../../base/id.js'
 import { type Call, definePath, listed, type PathSpec, shown } from '../../logical/backend.js'
 import { decidedByPrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
@@ -80,7 +81,6 @@ const DEFAULT_LISTS = {
 } as const
 
 const FOLDER = 'role/'
-const NAME = /^\w(?:[\w.-]*\w)?$/
 
 const settingsOf = (values: Values<typeof FIELDS>): Role =>
   Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, values[name as keyof Role]])) as Role
@@ -121,7 +121,7 @@ export class Roles {
   paths(): PathSpec[] {
     const storage = decidedByPrimary(this.#authorities.context)
     const put = async (name: string, settings: Role): Promise<Response> => {
-      if (!NAME.test(name)) throw invalid(`invalid role name ${JSON.stringify(name)}`)
+      if (!isGenericName(name)) throw invalid(`invalid role name ${JSON.stringify(name)}`)
       const role = { ...settings, issuer_ref: settings.issuer_ref || DEFAULT_REFERENCE }
       checkRole(role)
       await storage.write((tx) => putRecord(tx, FOLDER + name, { ...role }))

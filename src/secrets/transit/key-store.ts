@@ -1,4 +1,5 @@
 /** The keys of one mount. Each change is one transaction, which writes one record. */
+import { isGenericName } from '../../base/id.js'
 import { LIMITS } from '../../base/limits.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { BackendContext } from '../../logical/backend.js'
@@ -8,7 +9,6 @@ import { type KeyRecord, type KeySettings, makeVersion, newRecord, typeOf, withV
 import type { KeyType } from './key-types.js'
 
 const FOLDER = 'policy/'
-const NAME = /^\w(?:[\w.-]*\w)?$/
 
 export class KeyStore {
   readonly context: BackendContext
@@ -47,7 +47,7 @@ export class KeyStore {
     type: KeyType,
     settings: KeySettings,
   ): Promise<{ readonly record: KeyRecord; readonly isNew: boolean }> {
-    if (!NAME.test(name)) throw unsupportedPath()
+    if (!isGenericName(name)) throw unsupportedPath()
     checkSettings(type, settings)
     const present = this.find(name)
     if (present) return { record: present, isNew: false }
@@ -113,7 +113,7 @@ export class KeyStore {
   }
 
   async restore(record: KeyRecord, replaces: boolean): Promise<void> {
-    if (!NAME.test(record.name)) throw invalid(`invalid key name ${JSON.stringify(record.name)}`)
+    if (!isGenericName(record.name)) throw invalid(`invalid key name ${JSON.stringify(record.name)}`)
     await this.context.storage.write((tx) => {
       if (!replaces && readKey(tx, record.name)) throw invalid(`key "${record.name}" already exists`)
       putKey(tx, record)
