@@ -1,12 +1,6 @@
 import type { BackendContext } from './backend.js'
-import { LogicalError } from './errors.js'
+import { readOnly } from './errors.js'
 import type { Storage } from './storage.js'
-
-/**
- * Returns the error for a write that this cluster cannot make. After this error, the pipeline forwards the request to
- * the performance primary.
- */
-export const readOnly = (): LogicalError => new LogicalError('read-only', 'cannot write to readonly storage')
 
 /**
  * Returns storage for a mount whose writes only the performance primary may decide. On other clusters a write fails

@@ -67,6 +67,12 @@ export class LogicalError extends Error {
 export const isReadOnly = (error: unknown): error is LogicalError =>
   error instanceof LogicalError && error.code === 'read-only'
 
+/**
+ * Returns the error for a write that this cluster cannot make. After this error, the pipeline forwards the request to
+ * the performance primary.
+ */
+export const readOnly = (): LogicalError => new LogicalError('read-only', 'cannot write to readonly storage')
+
 /** Returns LogicalError 400 for an invalid request, with a plain text. */
 export const invalid = (message: string): LogicalError => new LogicalError('invalid-request', message)
 

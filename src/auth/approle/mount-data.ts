@@ -3,8 +3,9 @@
  * performance primary can validate and execute a write of replicated data. On a secondary, such a write fails before it
  * reads any data, and the secondary forwards the request.
  */
+import { readOnly } from '../../logical/errors.js'
 import type { BackendContext } from '../../logical/backend.js'
-import { decidedByPrimary, readOnly } from '../../logical/decided-by-primary.js'
+import { decidedByPrimary } from '../../logical/decided-by-primary.js'
 import { type Role, Roles, Salt } from './roles.js'
 import { LOCAL_FOLDERS, REPLICATED_FOLDERS, SecretIdStore } from './secret-id-records.js'
 import { noRole, SecretIds } from './secret-ids.js'

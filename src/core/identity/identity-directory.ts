@@ -2,7 +2,7 @@
  * Lets operators manage entities, groups and their aliases. The name of an entity or a group is unique per namespace.
  * The name of an alias is unique per mount. All checks run inside the transaction that writes.
  */
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, readOnly } from '../../logical/errors.js'
 import type { IdentityDirectory } from '../../logical/identity.js'
 import type { Transaction } from '../../logical/storage.js'
 import { entityDirectory } from './entity-directory.js'
@@ -29,7 +29,7 @@ interface DirectoryOptions {
 
 export const identityDirectory = ({ store, findMount, isReadOnly, now }: DirectoryOptions): IdentityDirectory => {
   const write = async <T>(change: (tx: Transaction) => T): Promise<T> => {
-    if (isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
+    if (isReadOnly()) throw readOnly()
     return store.write(change)
   }
   const checkMount = (accessor: string, namespaceId: string): void => {

@@ -1,7 +1,6 @@
 import { PeriodicWork } from '../../base/periodic-work.js'
 import type { BackendContext } from '../../logical/backend.js'
-import { readOnly } from '../../logical/decided-by-primary.js'
-import { invalid, isReadOnly } from '../../logical/errors.js'
+import { invalid, isReadOnly, readOnly } from '../../logical/errors.js'
 import { Connections } from './connections.js'
 import type { OpenPlugin } from './plugin.js'
 import { type Connection, createRecords, type DatabaseRecords, requireConnection, type StaticRole } from './records.js'

@@ -1,9 +1,9 @@
 /** The issuers and keys of one mount. Only the performance primary changes them, one change after the other. */
+import { readOnly } from '../../logical/errors.js'
 import { uuid } from '../../base/id.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { isIssuedBy, type ParsedCertificate } from '../../crypto/x509-parsing.js'
 import type { BackendContext } from '../../logical/backend.js'
-import { readOnly } from '../../logical/decided-by-primary.js'
 import { type IssuerRecord, type KeyRecord, newIssuer, newKey, x509Of } from './records.js'
 import type { KeyTypeName } from './key-types.js'
 import { type DefaultConfig, NamedRecords } from './named-records.js'

@@ -3,7 +3,7 @@ import { isGenericName } from '../../base/id.js'
 import { LIMITS } from '../../base/limits.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { BackendContext } from '../../logical/backend.js'
-import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
+import { invalid, readOnly, unsupportedPath } from '../../logical/errors.js'
 import { putJson, type ReadStorage, readJson, type Transaction } from '../../logical/storage.js'
 import { type KeyRecord, type KeySettings, makeVersion, newRecord, typeOf, withVersion } from './key-record.js'
 import type { KeyType } from './key-types.js'
@@ -98,7 +98,7 @@ export class KeyStore {
 
   /** Throws LogicalError `read-only` before a new version is generated, because this may take a second of CPU time. */
   #refuseIfReadOnly(): void {
-    if (this.context.isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
+    if (this.context.isReadOnly()) throw readOnly()
   }
 
   remove(name: string): Promise<undefined> {

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, LogicalError, readOnly } from '../../logical/errors.js'
 import type { Transaction } from '../../logical/storage.js'
 import { type Category, categoryOf } from '../keys/key-families.js'
 
@@ -49,7 +49,7 @@ export class StoreTransaction implements Transaction {
     const category = categoryOf(key)
     if (this.#fenced.has(category)) throw new LogicalError('unavailable', FENCED_TEXT)
     if (!this.#writable.has(category)) {
-      throw new LogicalError('read-only', 'cannot write to readonly storage')
+      throw readOnly()
     }
     this.#bytes += key.length + valueBytes
     if (this.#bytes > LIMITS.transactionBytesMax) throw invalid('transaction is too large')

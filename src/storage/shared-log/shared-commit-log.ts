@@ -1,5 +1,4 @@
-import { readOnly } from '../../logical/decided-by-primary.js'
-import { LogicalError } from '../../logical/errors.js'
+import { LogicalError, readOnly } from '../../logical/errors.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
 import { putApplied, putOperations, readApplied } from './applied.js'
 import type { CommitLog } from './commit-log.js'
