@@ -1,4 +1,5 @@
 import { LIMITS } from '../base/limits.js'
+import { messageOf } from '../base/printable.js'
 
 /**
  * A PGP key of an operator, to which secrets are encrypted. The library is loaded at the first use, because most
@@ -34,6 +35,6 @@ export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {
       return Buffer.from(await openpgp.encrypt({ message, encryptionKeys: key, format: 'binary' }))
     }
   } catch (error) {
-    return { ok: false, problem: `error parsing PGP key: ${error instanceof Error ? error.message : String(error)}` }
+    return { ok: false, problem: `error parsing PGP key: ${messageOf(error)}` }
   }
 }

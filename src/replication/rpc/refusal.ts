@@ -1,4 +1,5 @@
 import { attempt } from '../../base/attempt.js'
+import { messageOf } from '../../base/printable.js'
 import { LogicalError } from '../../logical/errors.js'
 import { type Overtaker, REFUSAL_CODES, type RefusalCode } from '../model/types.js'
 
@@ -61,7 +62,7 @@ export const carriedRefusal = (error: unknown): CarriedRefusal => {
   const overtaker = error instanceof LogicalError ? error.data?.overtaker : undefined
   return {
     code: refusalCodeOf(error) ?? 'failed',
-    text: error instanceof Error ? error.message : String(error),
+    text: messageOf(error),
     ...(typeof overtaker === 'string' && { overtaker }),
   }
 }

@@ -1,6 +1,7 @@
 import { awaitChange } from '../../base/await-change.js'
 import { Backoff } from '../../base/backoff.js'
 import { linkSignals } from '../../base/linked-signal.js'
+import { messageOf } from '../../base/printable.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EpochChain } from '../model/epoch.js'
 import type { FollowerService, ForwardReply } from '../host/services.js'
@@ -237,7 +238,7 @@ export class Follower implements FollowerService {
   #failed(address: string, error: unknown): void {
     const { log } = this.#options
     const refusal = refusalCodeOf(error)
-    const text = error instanceof Error ? error.message : String(error)
+    const text = messageOf(error)
     if (!(error instanceof LogicalError)) log.error('cannot follow the primary', { address, error: text })
     else if (this.#phase.is === 'connected') log.info('primary connection lost', { address, error: text })
     else log.debug('cannot connect to the primary', { address, error: text, refusal })

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.js'
+import { messageOf } from '../../base/printable.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { ClusterTransport, ConnectOptions } from '../rpc/transport.js'
 import { atActiveNode } from '../rpc/active-node.js'
@@ -45,7 +46,7 @@ export const pingPrimaries = async (addresses: readonly string[], options: PingO
     try {
       return await atActiveNode(address, async (at) => ({ address: at, primary: await ping(at, options) }))
     } catch (error) {
-      failures.push(`${address}: ${error instanceof Error ? error.message : String(error)}`)
+      failures.push(`${address}: ${messageOf(error)}`)
     }
   }
   options.signal.throwIfAborted()

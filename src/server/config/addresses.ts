@@ -7,6 +7,7 @@ import { type Environment, nonEmpty, type Sourced, textOf } from './values.js'
 import { addressOfInterface, type NetworkAddress } from '../../base/network-addresses.js'
 import { type ConfigSources, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 import { expandTemplate, isTemplate } from '../../base/address-template.js'
+import { messageOf } from '../../base/printable.js'
 import type { ServerFlags } from './flags.js'
 
 export type Addresses = Readonly<ReturnType<typeof resolveAddresses>>
@@ -127,7 +128,7 @@ export const addressExpander =
       if (!/\s/.test(value.trim())) return { value: value.trim(), origin: setting.origin }
       refuse(`"${text}" resolves to more than one address: ${value}. Add "limit 1", or use one of these addresses`)
     } catch (error) {
-      refuse(error instanceof Error ? error.message : String(error))
+      refuse(messageOf(error))
     }
     return undefined
   }

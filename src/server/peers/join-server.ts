@@ -4,6 +4,7 @@ import { hmacSha256 } from '../../crypto/digest.js'
 import { certificatePem, privateKeyPem } from '../../crypto/pem.js'
 import { LIMITS } from '../../base/limits.js'
 import { type Network, parseHostPort } from '../../base/network.js'
+import { messageOf } from '../../base/printable.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import type { Member } from '../../storage/shared-log/etcd/etcd-api.js'
@@ -186,7 +187,7 @@ export const requireEtcd = ({ own }: ServerConfig): void => {
   try {
     findEtcd(own.etcdPath)
   } catch (error) {
-    throw invalid(`no server can join this server: ${error instanceof Error ? error.message : String(error)}`)
+    throw invalid(`no server can join this server: ${messageOf(error)}`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/printable.js'
 import type { SealJoin } from '../../core/seal/seal-records.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
@@ -112,7 +113,7 @@ export class Peers {
       return true
     } catch (error) {
       if (!isRetried || error instanceof JoinRefused) {
-        throw new LogicalError('internal', error instanceof Error ? error.message : String(error), { cause: error })
+        throw new LogicalError('internal', messageOf(error), { cause: error })
       }
       this.#joinClient.keepJoining([() => leader])
       return false

@@ -1,4 +1,5 @@
 import { uuid } from '../../base/id.js'
+import { messageOf } from '../../base/printable.js'
 import { LogicalError } from '../../logical/errors.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import { openCopy } from '../data/shared-storage.js'
@@ -48,7 +49,7 @@ export class StorageMigration {
   begin(): void {
     this.#running ??= this.#run()
       .catch((error: unknown) => {
-        this.#failure = error instanceof Error ? error.message : String(error)
+        this.#failure = messageOf(error)
         if (this.#context.signal.aborted) return
         this.#context.options.log.error('the migration to storage for several nodes failed', { error })
       })
