@@ -1,10 +1,9 @@
 /** The records of the engine, and their keys below the mount. Durations are in seconds, with 0 for not set. */
 import { matchesOpenEnds } from '../../base/wildcards.js'
 import type { BackendContext } from '../../logical/backend.js'
-import { decidedByPrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
-import { putRecord, readRecord, type Storage } from '../../logical/storage.js'
+import { Records } from '../../logical/records.js'
 
 /** A configured connection to a database. */
 export interface Connection {
@@ -41,40 +40,6 @@ export interface StaticRole {
   readonly periodSeconds: number
   /** Time of the last rotation, in milliseconds since the epoch; 0 before the first rotation. */
   readonly rotatedMs: number
-}
-
-/** The records of one kind, by name. Only the performance primary writes them. */
-class Records<T extends object> {
-  readonly #storage: Storage
-  readonly #prefix: string
-
-  constructor(context: BackendContext, prefix: string) {
-    this.#storage = decidedByPrimary(context)
-    this.#prefix = prefix
-  }
-
-  names(): Promise<string[]> {
-    return this.#storage.list(this.#prefix)
-  }
-
-  /** Returns the same frozen object until the record changes. */
-  find(name: string): T | undefined {
-    return readRecord<T>(this.#storage, this.#prefix + name)
-  }
-
-  /** Replaces a record. `change` receives the stored record, and returns undefined to leave it unchanged. */
-  update(name: string, change: (before: T | undefined) => T | undefined): Promise<T | undefined> {
-    return this.#storage.write((tx) => {
-      const after = change(readRecord<T>(tx, this.#prefix + name))
-      if (after) putRecord(tx, this.#prefix + name, after)
-      return after
-    })
-  }
-
-  async remove(name: string): Promise<undefined> {
-    await this.#storage.write((tx) => tx.delete(this.#prefix + name))
-    return undefined
-  }
 }
 
 export const CONFIG_PREFIX = 'config/'
