@@ -74,7 +74,7 @@ const ORDER: Record<string, readonly string[]> = {
     'simulated start',
   ],
   replication: ['model', 'filter host rpc', 'credentials forwarding primary secondary', 'roles', 'paths', 'runtime'],
-  secrets: ['cubbyhole database identity kv pki transit'],
+  secrets: ['cubbyhole database identity kv pki ssh totp transit'],
   server: ['config faults', 'data', 'parts', 'wiring', 'runtime', 'dev nodes', 'own-api peers', '.', 'simulated'],
   storage: [
     'keys',

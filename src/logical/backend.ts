@@ -48,6 +48,11 @@ export interface BackendContext {
   readonly log: Log
   /** Returns true if this cluster cannot write the data of the mount: a replicated mount on a performance secondary. */
   isReadOnly(): boolean
+  /**
+   * Replaces identity templates, such as `{{identity.entity.name}}`, by values of an entity. Returns undefined if a
+   * value is missing.
+   */
+  resolveTemplate(text: string, entityId: string): string | undefined
 }
 
 /**

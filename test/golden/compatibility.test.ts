@@ -39,9 +39,9 @@ describe('the compatibility tables', () => {
     server = await startOpenServerProcess()
     for (const type of ['approle', 'cert', 'jwt', 'userpass']) await server.client.write(`sys/auth/${type}`, { type })
     await server.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
-    await server.client.write('sys/mounts/transit', { type: 'transit' })
-    await server.client.write('sys/mounts/database', { type: 'database' })
-    await server.client.write('sys/mounts/pki', { type: 'pki' })
+    for (const type of ['transit', 'database', 'pki', 'ssh', 'totp']) {
+      await server.client.write(`sys/mounts/${type}`, { type })
+    }
     await server.client.write('sys/mounts/secret', { type: 'kv', options: { version: '2' } })
   })
 

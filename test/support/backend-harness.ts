@@ -35,6 +35,7 @@ export class BackendHarness {
       random: createSeededRandom('backend-harness'),
       log: silentLog,
       isReadOnly: () => false,
+      resolveTemplate: (text) => text,
     }
     this.backend = factory(this.context)
     this.storage.onChange((key) => this.backend.invalidate?.(key))

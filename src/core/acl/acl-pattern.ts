@@ -88,7 +88,7 @@ export const isBalanced = (path: string): boolean => {
  * Replaces all templates in a text. Returns undefined if a template cannot be resolved or the text contains unmatched
  * braces.
  */
-const resolveTemplate = (text: string, entity: EntityView | undefined): string | undefined => {
+export const resolveTemplate = (text: string, entity: EntityView | undefined): string | undefined => {
   if (!hasTemplate(text) && !text.includes('}}')) return text
   const rest = text.replace(TEMPLATE, '')
   if (rest.includes('{{') || rest.includes('}}') || !entity) return undefined

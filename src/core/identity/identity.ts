@@ -6,7 +6,7 @@ import type { Storage, Transaction } from '../../logical/storage.js'
 import { lowerNames } from '../../logical/token-fields.js'
 import type { AliasFactors, Entity, Group, IdentityRecord, Membership, RecordFinder } from '../../logical/identity.js'
 import { RecentCache } from '../../base/recent-cache.js'
-import type { EntityView, GroupView } from '../acl/acl-pattern.js'
+import { type EntityView, type GroupView, resolveTemplate } from '../acl/acl-pattern.js'
 import { hasReportedGroups, isAliasName, putReportedGroups } from './external-groups.js'
 import { GROUPS, MEMBER_KEYS, membershipOf, removeGroup } from './group-record.js'
 import { ENTITIES, isAlias, type RecordTable } from './identity-record.js'
@@ -115,6 +115,11 @@ export class IdentityStore {
   /** Returns the values that templates of policies use, including those of the entity's groups. */
   viewOf(entityId: string): EntityView | undefined {
     return this.#grantsOf(entityId)?.view
+  }
+
+  /** Replaces templates by values of an entity. Returns undefined if a value is missing. */
+  resolveTemplate(text: string, entityId: string): string | undefined {
+    return resolveTemplate(text, this.viewOf(entityId))
   }
 
   /** Returns true if the entity of a token is disabled or deleted. Such a token is rejected, but not revoked. */

@@ -1,7 +1,4 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
-import type { Backend, BackendType, MountView } from '../../logical/backend.js'
+import type { Backend, BackendContext, BackendType, MountView } from '../../logical/backend.js'
 import { LogicalError } from '../../logical/errors.js'
 import { type PathRules, rulesOf } from '../../logical/path-rules.js'
 import { type NamespaceRef, type Request, ROOT_NAMESPACE } from '../../logical/request.js'
@@ -38,7 +35,7 @@ export interface Route {
 
 const routeTo = (mount: OpenMount, path: string): Route => ({ mount, path, rules: rulesOf(mount.backend.rules, path) })
 
-interface RouterOptions {
+interface RouterOptions extends Pick<BackendContext, 'clock' | 'random' | 'log' | 'resolveTemplate'> {
   readonly table: MountTable
   readonly namespaces: NamespaceStore
   readonly types: ReadonlyMap<string, BackendType>
@@ -50,9 +47,6 @@ interface RouterOptions {
   readonly isReadOnly: (mount: Pick<MountEntry, 'isLocal'>) => boolean
   readonly presenceOf: (entry: MountEntry) => Presence
   readonly worksInBackground: boolean
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
 }
 
 /**
@@ -202,6 +196,7 @@ export class Router {
       random,
       log: log.with({ mount: routePath(entry) }),
       isReadOnly: () => this.#options.isReadOnly(entry),
+      resolveTemplate: this.#options.resolveTemplate,
     })
     const stop = new AbortController()
     if (this.#options.worksInBackground) backend.start?.(stop.signal)

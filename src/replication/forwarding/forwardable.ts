@@ -119,6 +119,14 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'config/keys': ['update'],
     'config/urls': ['update'],
   },
+  ssh: {
+    'config/ca': ['update', 'delete'],
+    'config/zeroaddress': ['update', 'delete'],
+    'roles/:role': ['update', 'delete'],
+  },
+  totp: {
+    'keys/:name': ['update', 'delete'],
+  },
   kv: {
     '*path': ['update', 'delete'],
     config: ['update'],

@@ -6,6 +6,8 @@ import type { BackendType } from '../../logical/backend.js'
 import { createDatabaseType } from '../../secrets/database/backend.js'
 import { kvType } from '../../secrets/kv/backend.js'
 import { createPkiType } from '../../secrets/pki/backend.js'
+import { createSshType } from '../../secrets/ssh/backend.js'
+import { totpType } from '../../secrets/totp/backend.js'
 import { createTransitType } from '../../secrets/transit/backend.js'
 import type { OpenClusterOptions } from '../parts/parts.js'
 import { fetchDocument } from './api-call.js'
@@ -27,6 +29,8 @@ export const createBackendTypes = ({
     createTransitType(overrides?.makePrivateKey),
     createPkiType(overrides?.makePrivateKey),
     createDatabaseType(database),
+    createSshType(overrides?.makePrivateKey),
+    totpType,
     createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle }),
     certType,
     createJwtType({ fetch: (url, caPem) => fetchDocument(url, caPem, network) }),

@@ -83,6 +83,7 @@ export const createCoreServices = (options: CoreServicesOptions) => {
     leaseDefaults: config,
     worksInBackground: !isStandby,
     isReadOnly: isMountReadOnly,
+    resolveTemplate: (text, entityId) => identity.resolveTemplate(text, entityId),
     presenceOf: (entry) => {
       const presence = replication.presenceOf(entry)
       // Only the active node knows whether replication of the rest of the data is still in progress.

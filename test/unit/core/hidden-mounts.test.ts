@@ -38,6 +38,7 @@ const createRouter = (log: Log, presence: Presence = 'here') => {
     storageAt: () => storage,
     leaseDefaults: { defaultLeaseTtlSeconds: 60, maxLeaseTtlSeconds: 60 },
     isReadOnly: () => false,
+    resolveTemplate: () => undefined,
     presenceOf: () => presence,
     clock: systemClock,
     random: createSeededRandom('router'),

@@ -35,7 +35,7 @@ const REASONS: Readonly<Record<string, string>> = {
   events: 'this server has no event notifications.',
   hcp: 'this server has no connection to a cloud service.',
   pki: 'this client has no pki commands. Use the API paths, for example: vault write pki/issue/ROLE common_name=NAME',
-  ssh: noEngine,
+  ssh: 'this client opens no connections to hosts. Use the API paths, for example: vault write ssh/sign/ROLE public_key=@FILE',
   transit: 'this server cannot import keys. The transit engine generates all keys.',
   transform: noEngine,
 }
