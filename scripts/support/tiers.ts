@@ -146,7 +146,7 @@ export const TIERS: readonly Tier[] = [
         ),
         ...files('switchover'),
         ...inProcess('bit-flips drills filtered-moves forwarding identity join-again lab-endpoints lab-library'),
-        ...inProcess('lab-nodes-reset lab-reset live-lab nothing-left orders pki restored-credentials transit'),
+        ...inProcess('lab-nodes-reset lab-reset live-lab nothing-left orders pki restored-credentials ssh transit'),
       ],
     },
   },
