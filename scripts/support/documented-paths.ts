@@ -90,11 +90,9 @@ export const ABSENT: readonly AbsentFamily[] = [
     ].map((path) => `pki/${path}`),
   },
   {
-    family: 'pki: self-issued certificates, metadata, automatic tidy',
+    family: 'pki: metadata of certificates',
     state: 'not implemented',
-    paths: [
-      ...['root/sign-self-issued', 'issuer/{issuer_ref}/sign-self-issued', 'cert-metadata', 'config/auto-tidy'],
-    ].map((path) => `pki/${path}`),
+    paths: ['pki/cert-metadata'],
   },
   {
     family: 'Sentinel policies, control groups',

@@ -67,6 +67,15 @@ export const canonicalAddress = (text: string): string | undefined => {
   return address && spell(unmap(address, bitsOf(address)).address)
 }
 
+/** Returns the block of an address and a mask of the same length. Returns undefined for a mask with gaps. */
+export const maskedBlock = (bytes: Buffer): string | undefined => {
+  const half = bytes.length / 2
+  if (half !== 4 && half !== 16) return undefined
+  const [address, mask] = [bytes.subarray(0, half), bytes.subarray(half)].map((part) => ipaddr.fromByteArray([...part]))
+  const length = mask?.prefixLengthFromSubnetMask() ?? null
+  return address && length !== null ? `${spell(address)}/${length}` : undefined
+}
+
 /** Returns true if `address`, in any spelling, is in the block. Invalid addresses are in no block. */
 export const contains = (block: Cidr, address: string): boolean => {
   const single = parseCidrOrAddress(address)

@@ -1,5 +1,6 @@
-/** Validation of certificate chains of TLS clients (RFC 5280, 6.1), without name constraints and policies. */
+/** Validation of certificate chains of TLS clients (RFC 5280, 6.1), without policies. */
 import type { CertificateFacts } from './certificate-facts.js'
+import { permitsNames } from './name-constraints.js'
 import { isIssuedBy } from './x509-parsing.js'
 
 interface ChainOptions {
@@ -35,7 +36,7 @@ export const findChain = (
     const above = (issuer: CertificateFacts): Step | undefined => {
       const depth = step.depth + 1
       const isLongEnough = issuer.pathLength === undefined || depth <= issuer.pathLength
-      const canIssue = isLongEnough && issuer.certificate.ca && isUsable(issuer, nowMs)
+      const canIssue = isLongEnough && issuer.certificate.ca && isUsable(issuer, nowMs) && permits(issuer, step)
       const isIssuer = canIssue && isIssuedBy(facts.certificate, issuer.certificate)
       return isIssuer ? { facts: issuer, below: step, depth } : undefined
     }
@@ -50,6 +51,10 @@ export const findChain = (
   }
   return undefined
 }
+
+/** Returns whether the name constraints of an issuer permit the names of all certificates below it. */
+const permits = ({ nameConstraints }: CertificateFacts, step: Step): boolean =>
+  nameConstraints === undefined || chainOf(step).every((facts) => permitsNames(nameConstraints, facts))
 
 /** Returns whether a certificate is valid now, and may be part of the chain of a TLS client. */
 export const isUsable = ({ certificate, defect }: CertificateFacts, nowMs: number): boolean =>

@@ -1,10 +1,10 @@
-/** What an auth method reads from the certificates of clients and from revocation lists. */
+/** What an auth method reads from the certificates of clients. */
 import { X509Certificate } from 'node:crypto'
 import type { SubjectAlternativeNameExtension, X509Certificate as Parsed } from '@peculiar/x509'
 import { attempt } from '../base/attempt.js'
 import { loadX509 } from './certificates.js'
 import { publicHashOf } from './key-pairs.js'
-import { derOf } from './pem.js'
+import { type NameConstraints, parseNameConstraints } from './name-constraints.js'
 
 export interface CertificateFacts {
   readonly certificate: X509Certificate
@@ -14,6 +14,7 @@ export interface CertificateFacts {
   readonly dnsNames: readonly string[]
   readonly emailAddresses: readonly string[]
   readonly uris: readonly string[]
+  readonly addresses: readonly string[]
   /** In decimal. */
   readonly serialNumber: string
   /** In hex with colons; empty without the extension. */
@@ -25,6 +26,8 @@ export interface CertificateFacts {
   readonly extensions: ReadonlyMap<string, Buffer>
   /** Maximum number of intermediate certificates below this one; undefined means no limit. */
   readonly pathLength: number | undefined
+  /** Which names the certificates below may have; undefined without constraints. */
+  readonly nameConstraints: NameConstraints | undefined
   /** Why no chain may contain the certificate; undefined if it has no such property. */
   readonly defect: string | undefined
 }
@@ -44,6 +47,8 @@ export const readCertificates = async (ders: readonly Buffer[]): Promise<Certifi
       dnsNames: namesOf(names, 'dns'),
       emailAddresses: namesOf(names, 'email'),
       uris: namesOf(names, 'url'),
+      addresses: namesOf(names, 'ip'),
+      nameConstraints: constraintsOf(parsed),
       serialNumber: decimal(certificate.serialNumber),
       subjectKeyId,
       authorityKeyId: colons(parsed.getExtension(x509.AuthorityKeyIdentifierExtension)?.keyId),
@@ -55,16 +60,6 @@ export const readCertificates = async (ders: readonly Buffer[]): Promise<Certifi
   })
 }
 
-/** Returns the serial numbers of a revocation list in PEM, in decimal. Rejects with an error for any other text. */
-export const readRevokedSerials = async (pem: string): Promise<string[]> => {
-  const { X509Crl } = await loadX509()
-  if (!/^-----BEGIN X509 CRL-----\s/.test(pem.trim())) throw new Error('it is not a revocation list in PEM')
-  const list = new X509Crl(derOf(pem))
-  // The library finds no entries in such a list. RFC 5280 requires the field.
-  if (!list.nextUpdate) throw new Error('it has no nextUpdate')
-  return list.entries.map(({ serialNumber }) => decimal(serialNumber))
-}
-
 const decimal = (hex: string): string => BigInt(`0x${hex}`).toString()
 
 const colons = (hex = ''): string => hex.match(/../g)?.join(':').toLowerCase() ?? ''
@@ -74,13 +69,24 @@ const namesOf = (extension: SubjectAlternativeNameExtension | null, type: string
 
 /**
  * Critical extensions that chains are checked against, or that have no meaning here: subject and issuer alternative
- * names, key usages, basic constraints, distribution points and policies. Name constraints are not supported.
+ * names, key usages, basic constraints, name constraints, distribution points and policies.
  */
-const KNOWN_CRITICAL: ReadonlySet<string> = new Set([15, 17, 18, 19, 31, 32, 37].map((id) => `2.5.29.${id}`))
+const KNOWN_CRITICAL: ReadonlySet<string> = new Set([15, 17, 18, 19, 30, 31, 32, 37].map((id) => `2.5.29.${id}`))
 
-const defectOf = ({ extensions, signatureAlgorithm }: Parsed): string | undefined => {
+const NAME_CONSTRAINTS = '2.5.29.30'
+
+/** Returns the name constraints of a certificate. Throws for malformed constraints. */
+const constraintsOf = ({ extensions }: Parsed): NameConstraints | undefined => {
+  const extension = extensions.find(({ type }) => type === NAME_CONSTRAINTS)
+  return extension && parseNameConstraints(Buffer.from(extension.value))
+}
+
+const defectOf = (parsed: Parsed): string | undefined => {
+  const { extensions, signatureAlgorithm } = parsed
   const unknown = extensions.find(({ critical, type }) => critical && !KNOWN_CRITICAL.has(type))
   if (unknown) return `the critical extension ${unknown.type} is not supported`
+  const isCritical = extensions.some(({ critical, type }) => critical && type === NAME_CONSTRAINTS)
+  if (isCritical && constraintsOf(parsed)?.hasOther) return 'the critical name constraints are not supported'
   return signatureAlgorithm.hash?.name === 'SHA-1' ? 'the signature uses SHA-1' : undefined
 }
 

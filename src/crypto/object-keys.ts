@@ -49,6 +49,10 @@ const inputOf = ({ name, saltLength }: SigningAlgorithm, key: KeyObject): SignKe
 
 const copyOf = (bytes: Buffer): ArrayBuffer => Uint8Array.from(bytes).buffer
 
+/** Signs data. ECDSA signatures are DER, as certificates contain them. */
+export const signDer = (algorithm: SigningAlgorithm, key: KeyObject, data: Buffer): Buffer =>
+  sign(hashOf(algorithm), data, { ...inputOf(algorithm, key), dsaEncoding: 'der' })
+
 export const objectSubtle = {
   exportKey: async (_format: string, key: ObjectKey) => copyOf(exported(key)),
   importKey: async (_format: string, spki: ArrayBuffer, algorithm: SigningAlgorithm) =>

@@ -1,5 +1,7 @@
 /** The names and extensions of certificates, from and to the certificate library. */
 import type { loadX509 } from './certificates.js'
+import { encodeDer } from './der.js'
+import { type OtherName, withOtherNames } from './other-names.js'
 
 export type Library = Awaited<ReturnType<typeof loadX509>>
 
@@ -34,6 +36,7 @@ export interface CertificateContent {
   /** Fields, or the DER of a whole name. */
   readonly subject: SubjectFields | Buffer
   readonly altNames: readonly AltName[]
+  readonly otherNames?: readonly OtherName[]
   /** Bits of `KEY_USAGES`; 0 for no extension. */
   readonly keyUsage: number
   /** Object identifiers. */
@@ -94,13 +97,14 @@ const inSetOrder = (values: readonly string[]): string[] => {
   return [...new Set(values)].sort((a, b) => Buffer.compare(keyOf(a), keyOf(b)))
 }
 
-/** Returns the name. Each attribute of the fields is one relative name, with all its values, as in Go. */
+/** Returns the name. Each attribute is one relative name with all its values, as in Go, and each user ID is one. */
 export const nameOf = (x509: Library, subject: SubjectFields | Buffer) => {
   if (Buffer.isBuffer(subject)) return new x509.Name(Uint8Array.from(subject))
   const relative = ATTRIBUTES.flatMap(([field, id]) => {
     const given = subject[field]
     const values = typeof given === 'string' ? [given] : given
     const shown = values.filter((value) => value !== '')
+    if (field === 'userIds') return shown.map((value) => ({ [id]: [attributeOf(value)] }))
     return shown.length === 0 ? [] : [{ [id]: inSetOrder(shown).map(attributeOf) }]
   })
   return new x509.Name(relative)
@@ -113,7 +117,7 @@ interface KeyIds {
 
 /** Returns the extensions in the order of Go. Signing requests have no key identifiers. */
 export const extensionsOf = (x509: Library, content: CertificateContent, ids?: KeyIds) => {
-  const { basicConstraints: basic, altNames, copied = [] } = content
+  const { basicConstraints: basic, copied = [] } = content
   const ocsp = urlsOf(content.ocspServers)
   const caIssuers = urlsOf(content.issuingCertificates)
   const access = { ...(ocsp && { ocsp }), ...(caIssuers && { caIssuers }) }
@@ -126,7 +130,7 @@ export const extensionsOf = (x509: Library, content: CertificateContent, ids?: K
     ids && new x509.SubjectKeyIdentifierExtension(ids.subjectKeyId),
     ids && new x509.AuthorityKeyIdentifierExtension(ids.authorityKeyId),
     (ocsp || caIssuers) && new x509.AuthorityInfoAccessExtension(access),
-    altNames.length > 0 && new x509.SubjectAlternativeNameExtension([...altNames], isNameless(content)),
+    namesExtension(x509, content),
     content.policies?.length && new x509.CertificatePolicyExtension([...content.policies]),
     domains.length > 0 && new x509.Extension(NAME_CONSTRAINTS, true, permittedDomains(domains)),
     crls && new x509.CRLDistributionPointsExtension(crls),
@@ -135,26 +139,32 @@ export const extensionsOf = (x509: Library, content: CertificateContent, ids?: K
   return [...own, ...copied.map(({ type, critical, value }) => new x509.Extension(type, critical, value))]
 }
 
+/** Returns the extension with all alternative names; false without names. */
+const namesExtension = (x509: Library, content: CertificateContent) => {
+  const { altNames, otherNames = [] } = content
+  const isCritical = !hasSubject(content)
+  const usual = altNames.length > 0 && new x509.SubjectAlternativeNameExtension([...altNames], isCritical)
+  if (otherNames.length === 0) return usual
+  const value = withOtherNames(otherNames, usual ? Buffer.from(usual.value) : undefined)
+  return new x509.Extension(ALT_NAMES, isCritical, value)
+}
+
+/** The object identifier of the extension with alternative names. */
+export const ALT_NAMES = '2.5.29.17'
+
 const urlsOf = (urls: readonly string[] = []) => (urls.length > 0 ? [...urls] : undefined)
 
-/** Returns true if only the alternative names identify the subject. RFC 5280 then requires a critical extension. */
-const isNameless = ({ subject }: CertificateContent): boolean =>
-  Buffer.isBuffer(subject) ? subject.length <= 2 : Object.values(subject).every((value) => value.length === 0)
+/** Returns true if the subject has a name. Without one, RFC 5280 requires critical alternative names. */
+export const hasSubject = ({ subject }: Pick<CertificateContent, 'subject'>): boolean =>
+  Buffer.isBuffer(subject) ? subject.length > 2 : Object.values(subject).some((value) => value.length > 0)
 
 const NAME_CONSTRAINTS = '2.5.29.30'
 
 /** Returns the DER of name constraints that permit only these domains. */
 const permittedDomains = (domains: readonly string[]): Buffer =>
-  der(0x30, [
-    der(
+  encodeDer(0x30, [
+    encodeDer(
       0xa0,
-      domains.map((domain) => der(0x30, [der(0x82, [Buffer.from(domain)])])),
+      domains.map((domain) => encodeDer(0x30, [encodeDer(0x82, [Buffer.from(domain)])])),
     ),
   ])
-
-const der = (tag: number, parts: readonly Buffer[]): Buffer => {
-  const content = Buffer.concat(parts)
-  const { length } = content
-  const digits = length > 0xff ? [0x82, length >> 8, length & 0xff] : [0x81, length]
-  return Buffer.concat([Buffer.from([tag, ...(length < 0x80 ? [length] : digits)]), content])
-}

@@ -11,6 +11,7 @@ interface Extensions {
   readonly maxPathLength: number | undefined
   /** Bits of `KEY_USAGES`; undefined without the extension. */
   readonly keyUsage: number | undefined
+  /** Without the other names. */
   readonly altNames: readonly AltName[]
   readonly extensions: readonly RawExtension[]
 }
@@ -92,10 +93,15 @@ const extensionsIn = (x509: Library, holder: Holder): Extensions => {
     isCa: basic?.ca ?? false,
     maxPathLength: basic?.pathLength,
     keyUsage: find(x509.KeyUsagesExtension)?.usages,
-    altNames: (names?.names.items ?? []).map(({ type, value }) => ({ type: requireSupported(type), value })),
+    altNames: (names?.names.items ?? []).flatMap(({ type, value }) =>
+      OTHER_TYPES.has(type) ? [] : [{ type: requireSupported(type), value }],
+    ),
     extensions: holder.extensions.map(({ type, critical, value }) => ({ type, critical, value: Buffer.from(value) })),
   }
 }
+
+/** The types that the library gives to some of the other names. */
+const OTHER_TYPES: ReadonlySet<string> = new Set(['upn', 'guid'])
 
 const SUPPORTED = ['dns', 'email', 'ip', 'url'] as const
 

@@ -1,7 +1,4 @@
-/**
- * Certificates, signing requests and revocation lists whose names, keys and extensions the client selects. All bytes
- * are DER.
- */
+/** Certificates and signing requests whose names, keys and extensions the client selects. All bytes are DER. */
 import type { KeyObject } from 'node:crypto'
 import { loadX509 } from './certificates.js'
 import { publicKeyOf } from './key-pairs.js'
@@ -24,7 +21,7 @@ const CURVES: Readonly<Record<string, SigningAlgorithm>> = {
 }
 
 /** Returns the algorithm of signatures. Throws for a key that cannot sign certificates. */
-const algorithmOf = ({ key, hashBits, usesPss }: Signer): SigningAlgorithm => {
+export const algorithmOf = ({ key, hashBits, usesPss }: Signer): SigningAlgorithm => {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
   if (type === 'ed25519') return { name: 'Ed25519' }
   if (type === 'ec') {
@@ -37,14 +34,17 @@ const algorithmOf = ({ key, hashBits, usesPss }: Signer): SigningAlgorithm => {
   return usesPss ? { name: 'RSA-PSS', hash, saltLength: bits / 8 } : { name: 'RSASSA-PKCS1-v1_5', hash }
 }
 
-const spkiOf = (key: KeyObject): ArrayBuffer =>
+export const spkiOf = (key: KeyObject): ArrayBuffer =>
   Uint8Array.from(publicKeyOf(key).export({ format: 'der', type: 'spki' })).buffer
 
-const asCryptoKey = (key: ObjectKey): CryptoKey => key as unknown as CryptoKey
+export const asCryptoKey = (key: ObjectKey): CryptoKey => key as unknown as CryptoKey
 
 /** Returns the identifier of a public key in hex: the SHA-1 of its bits, as RFC 5280, 4.2.1.2 (1) recommends. */
-const keyIdOf = async (x509: Library, spki: ArrayBuffer): Promise<string> =>
+export const keyIdOf = async (x509: Library, spki: ArrayBuffer): Promise<string> =>
   Buffer.from(await new x509.PublicKey(spki).getKeyIdentifier()).toString('hex')
+
+/** Returns the identifier of the public key of a key in hex. */
+export const subjectKeyIdOf = async (key: KeyObject): Promise<string> => keyIdOf(await loadX509(), spkiOf(key))
 
 interface CertificateParameters extends CertificateContent {
   /** A positive number in hex. */
@@ -86,7 +86,7 @@ export const createCertificate = async (
   return Buffer.from(certificate.rawData)
 }
 
-const toSecond = (ms: number): Date => new Date(Math.floor(ms / 1000) * 1000)
+export const toSecond = (ms: number): Date => new Date(Math.floor(ms / 1000) * 1000)
 
 /** Creates a signing request for the public key of the signer. */
 export const createSigningRequest = async (content: CertificateContent, signer: Signer): Promise<Buffer> => {
@@ -105,50 +105,4 @@ export const createSigningRequest = async (content: CertificateContent, signer: 
     objectCrypto,
   )
   return Buffer.from(request.rawData)
-}
-
-interface RevocationList {
-  /** The certificate of the issuer. */
-  readonly issuer: Buffer
-  readonly number: number
-  readonly thisUpdateMs: number
-  readonly nextUpdateMs: number
-  /** The serial numbers are in hex, each at most once. */
-  readonly entries: readonly { readonly serial: string; readonly revokedMs: number }[]
-}
-
-export const createCrl = async (list: RevocationList, signer: Signer): Promise<Buffer> => {
-  const x509 = await loadX509()
-  const algorithm = algorithmOf(signer)
-  const issuer = new x509.X509Certificate(list.issuer)
-  const keyId = issuer.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId
-  const crl = await x509.X509CrlGenerator.create(
-    {
-      issuer: issuer.subjectName,
-      thisUpdate: toSecond(list.thisUpdateMs),
-      nextUpdate: toSecond(list.nextUpdateMs),
-      signingAlgorithm: algorithm,
-      signingKey: asCryptoKey(objectKey(signer.key, algorithm)),
-      entries: list.entries.map(({ serial, revokedMs }) => ({
-        serialNumber: serial,
-        revocationDate: toSecond(revokedMs),
-      })),
-      extensions: [
-        new x509.AuthorityKeyIdentifierExtension(keyId ?? (await keyIdOf(x509, spkiOf(signer.key)))),
-        new x509.Extension(CRL_NUMBER, false, integer(list.number)),
-      ],
-    },
-    objectCrypto,
-  )
-  return Buffer.from(crl.rawData)
-}
-
-const CRL_NUMBER = '2.5.29.20'
-
-/** Returns a positive number below 2^53 in DER. */
-const integer = (value: number): Buffer => {
-  const hex = value.toString(16)
-  const digits = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')
-  const bytes = (digits[0] ?? 0) > 0x7f ? Buffer.concat([Buffer.alloc(1), digits]) : digits
-  return Buffer.concat([Buffer.from([0x02, bytes.length]), bytes])
 }

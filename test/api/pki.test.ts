@@ -55,7 +55,7 @@ describe('pki', () => {
     for (const [at, type] of [
       ['pki/ca', 'application/pkix-cert'],
       ['pki/ca/pem', 'application/pem-certificate-chain'],
-      ['pki/ca_chain', 'application/pem-certificate-chain'],
+      ['pki/ca_chain', 'application/pkix-cert'],
       ['pki/crl', 'application/pkix-crl'],
       ['pki/crl/pem', 'application/x-pem-file'],
       ['pki/issuer/default/pem', 'application/pem-certificate-chain'],

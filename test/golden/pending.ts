@@ -14,6 +14,9 @@ export const PENDING: readonly Pending[] = []
 
 const SHARED_DEVICE = 'a performance secondary makes local audit devices only; shared ones are made on its primary'
 
+const OWN_CERTIFICATES = 'each cluster has its own certificates, and the primary has issued that of the authority'
+const OWN_ADDRESS = 'the primary, which decides the URLs, does not have the address of the secondary'
+
 export interface PendingInPair extends Pending {
   /** The one of the two that differs; both where it is absent. */
   readonly role?: PairRole
@@ -32,6 +35,14 @@ export const PENDING_IN_PAIR: readonly PendingInPair[] = [
     [10, 'hash'] as const,
     [11, 'the same input, the same hash'] as const,
   ].map(([step, name]) => ({ flow: 'audit-devices', step, name, role: 'secondary', reason: SHARED_DEVICE }) as const),
+  ...[
+    { flow: 'pki-revocation', step: 15, name: 'the certificates', reason: OWN_CERTIFICATES },
+    { flow: 'pki-revocation', step: 25, name: 'revoke the authority', reason: OWN_CERTIFICATES },
+    { flow: 'pki-roots', step: 119, name: 'the certificate of the deleted authority', reason: OWN_CERTIFICATES },
+    { flow: 'pki-urls', step: 24, name: 'an unknown template', reason: OWN_ADDRESS },
+    { flow: 'pki-urls', step: 25, name: 'a template that is broken', reason: OWN_ADDRESS },
+    { flow: 'pki-urls', step: 26, name: 'templates of an issuer', reason: OWN_ADDRESS },
+  ].map((step) => ({ ...step, role: 'secondary' }) as const),
   {
     flow: 'transport-headers',
     step: 11,

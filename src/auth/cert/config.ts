@@ -30,7 +30,13 @@ export const configPath = ({ storage }: BackendContext): PathSpec =>
   definePath('config', CONFIG_FIELDS, 'Read or write the configuration.', {
     read: () => {
       const { isBindingDisabled, hasAliasMetadata } = findConfig(storage)
-      return { data: { disable_binding: isBindingDisabled, enable_identity_alias_metadata: hasAliasMetadata } }
+      return {
+        data: {
+          disable_binding: isBindingDisabled,
+          enable_identity_alias_metadata: hasAliasMetadata,
+          ocsp_cache_size: 0,
+        },
+      }
     },
     update: (call) => {
       const name = UNSUPPORTED.find((field) => call.values[field])

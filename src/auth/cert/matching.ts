@@ -29,9 +29,9 @@ export class RoleMatcher {
    * LogicalError 400 if no role accepts it.
    */
   async match({ peerCertificates }: RenewalCaller, only: string): Promise<Match> {
-    const sent = peerCertificates ?? []
-    if (sent.length === 0) throw invalid('client certificate must be supplied')
-    const [client, ...intermediates] = await readCertificates(sent).catch(() => {
+    if (!peerCertificates) throw invalid('tls connection required')
+    if (peerCertificates.length === 0) throw invalid('client certificate must be supplied')
+    const [client, ...intermediates] = await readCertificates(peerCertificates).catch(() => {
       throw invalid('the client certificate cannot be parsed')
     })
     const names = only === '' ? await listRoles(this.#context) : [only.toLowerCase()]

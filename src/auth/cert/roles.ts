@@ -151,13 +151,15 @@ const checkCertificate = async (certificate: string): Promise<void> => {
 const roleData = (role: CertRole): Record<string, unknown> => ({
   ...tokenFieldsData(role.token),
   ...oldNamesData(role),
-  ...role.restrictions,
-  allowed_metadata_extensions: role.metadataExtensions,
+  ...Object.fromEntries(RESTRICTION_NAMES.map((field) => [field, nullIfEmpty(role.restrictions[field])])),
+  allowed_metadata_extensions: nullIfEmpty(role.metadataExtensions),
   certificate: role.certificate,
   display_name: role.displayName,
   ocsp_ca_certificates: '',
   ocsp_enabled: false,
   ocsp_fail_open: false,
   ocsp_query_all_servers: false,
-  ocsp_servers_override: [],
+  ocsp_servers_override: null,
 })
+
+const nullIfEmpty = (list: readonly string[]): readonly string[] | null => (list.length > 0 ? list : null)

@@ -74,7 +74,7 @@ export class ClientCertificates {
 
   /** Returns the certificates in DER, the leaf first; undefined if the client presented none. */
   of(socket: object): readonly Buffer[] | undefined {
-    return this.#chains.get(socket)
+    return this.#chains.get(socket) ?? (socket instanceof TLSSocket ? [] : undefined)
   }
 }
 

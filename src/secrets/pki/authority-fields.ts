@@ -1,11 +1,11 @@
 /** The parameters of certificate authorities, and what certificates they describe. */
-import { type CertificateContent, KEY_USAGES } from '../../crypto/x509-content.js'
+import { type CertificateContent, hasSubject, KEY_USAGES } from '../../crypto/x509-content.js'
 import type { MountView } from '../../logical/backend.js'
-import { invalid } from '../../logical/errors.js'
 import { bool, commaList, duration, int, type Values } from '../../logical/fields.js'
-import { subjectOf } from './leaf-paths.js'
-import { parseAltNames, withCommonName } from './name-rules.js'
-import { checkFormats, FORMAT_FIELDS, NAME_FIELDS, refuseUnsupported, VALIDITY_FIELDS } from './responses.js'
+import { subjectOf } from './leaf-content.js'
+import { inOrder, parseAltNames, withCommonName } from './name-rules.js'
+import { requestedOtherNames } from './other-sans.js'
+import { FORMAT_FIELDS, NAME_FIELDS, VALIDITY_FIELDS } from './responses.js'
 import { OPEN_ROLE } from './role-paths.js'
 import { keyUsageBits } from './usages.js'
 import { decideValidity, parseSignatureBits, type Validity } from './validity.js'
@@ -36,30 +36,44 @@ export const CA_FIELDS = {
 type SubjectValues = Values<typeof SUBJECT_FIELDS>
 type CaValues = Values<typeof CA_FIELDS>
 
-const NO_URLS_WARNING =
+export const NO_URLS_WARNING =
   "This mount hasn't configured any authority information access (AIA) fields; this may make it harder for systems to find missing certificates in the chain or to validate revocation status of certificates. Consider updating /config/urls or the newly generated issuer with this information."
 
-const ZERO_PATH_WARNING =
-  'Max path length of the generated certificate is zero. This certificate cannot be used to issue intermediate CA certificates.'
+/** Returns the warning about a signing request. */
+export const requestWarnings = (hasNoUrls: boolean): string[] =>
+  hasNoUrls
+    ? [
+        `${NO_URLS_WARNING} Since this certificate is an intermediate, it might be useful to regenerate this certificate after fixing this problem for the root mount.`,
+      ]
+    : []
 
 const CA_USAGES = KEY_USAGES.CertSign | KEY_USAGES.CRLSign
 
+interface AuthorityFacts {
+  readonly content: CertificateContent
+  readonly maxPathLength: number | undefined
+  readonly hasNoUrls: boolean
+  /** The text refers to the certificate with this word. */
+  readonly verb: 'generated' | 'signed'
+}
+
 /** Returns the warnings about a new authority. */
-export const authorityWarnings = (maxPathLength: number | undefined, hasNoUrls: boolean): string[] => [
-  ...(maxPathLength === 0 ? [ZERO_PATH_WARNING] : []),
+export const authorityWarnings = ({ content, maxPathLength, hasNoUrls, verb }: AuthorityFacts): string[] => [
+  ...(hasSubject(content) ? [] : [NO_SUBJECT_WARNING]),
   ...(hasNoUrls ? [NO_URLS_WARNING] : []),
+  ...(maxPathLength === 0
+    ? [
+        `Max path length of the ${verb} certificate is zero. This certificate cannot be used to issue intermediate CA certificates.`,
+      ]
+    : []),
 ]
+
+const NO_SUBJECT_WARNING =
+  'This issuer certificate was generated without a Subject; this makes it likely that issuing leaf certs with this certificate will cause TLS validation libraries to reject this certificate.'
 
 /** Decides the validity of an authority, to which the TTLs of the mount apply. */
 export const authorityValidity = (values: CaValues, nowMs: number, mount: MountView): Validity =>
   decideValidity({ nowMs, ttl: values.ttl, notAfter: values.not_after, role: OPEN_ROLE, mount })
-
-/** Throws LogicalError 400 for parameters that are invalid or not supported. */
-export const checkSubject = (values: SubjectValues): void => {
-  checkFormats(values)
-  refuseUnsupported(values)
-  if (values.common_name === '') throw invalid('the common_name field is required')
-}
 
 export const signatureOf = (values: SubjectValues) => ({
   hashBits: parseSignatureBits(values.signature_bits),
@@ -72,7 +86,8 @@ export const namedContent = (values: SubjectValues): CertificateContent => {
   const names = parseAltNames(values)
   return {
     subject: subjectOf(values, { commonName, serialNumber, userIds: [] }),
-    altNames: values.exclude_cn_from_sans ? names : withCommonName(names, commonName),
+    altNames: inOrder(values.exclude_cn_from_sans ? names : withCommonName(names, commonName)),
+    otherNames: requestedOtherNames(values.other_sans),
     keyUsage: 0,
     extKeyUsage: [],
   }

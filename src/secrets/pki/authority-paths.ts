@@ -13,8 +13,8 @@ import {
   authorityWarnings,
   CA_FIELDS,
   caContent,
-  checkSubject,
   namedContent,
+  requestWarnings,
   signatureOf,
   SUBJECT_FIELDS,
 } from './authority-fields.js'
@@ -22,7 +22,8 @@ import type { Issuance } from './issuance.js'
 import { createKey } from './key-paths.js'
 import { DEFAULT_REFERENCE } from './named-records.js'
 import { keyObjectOf, type KeyRecord } from './records.js'
-import { issuedData, privateKeyData } from './responses.js'
+import { checkFormat, issuedData, privateKeyData } from './responses.js'
+import { algorithmName } from './revocation-algorithms.js'
 import { keyUsageBits } from './usages.js'
 
 const KEY_FIELDS = {
@@ -41,10 +42,16 @@ const INTERMEDIATE_FIELDS = {
   add_basic_constraints: bool('The signing request asks for an authority.'),
 } as const
 
+const NO_KEY = 'failed to lookup public key from existing key: '
+const UNKNOWN_SOURCE = 'the "exported" path parameter must be "internal", "existing", exported" or "kms"'
+
 interface AuthorityPathsOptions {
   readonly issuance: Issuance
   readonly makePrivateKey: MakePrivateKey
 }
+
+const DELETED_ALL =
+  'DELETE /root deletes all keys and issuers; prefer the new DELETE /key/:key_ref and DELETE /issuer/:issuer_ref for finer granularity, unless removal of all keys and issuers is desired.'
 
 interface ObtainedKey {
   readonly record: KeyRecord
@@ -59,10 +66,10 @@ export const authorityPaths = ({ issuance, makePrivateKey }: AuthorityPathsOptio
   /** Returns the key that a request selects or creates. Does not store it. */
   const obtainKey = async ({ values }: Pick<Call<typeof KEY_FIELDS>, 'values'>): Promise<ObtainedKey> => {
     if (values.type === 'existing') {
-      return { record: await authorities.keys.require(values.key_ref), isNew: false, isExported: false }
+      return { record: await authorities.keys.requireNamed(values.key_ref, NO_KEY), isNew: false, isExported: false }
     }
     if (values.type === 'kms') throw invalid('managed keys are not supported by this server: use internal or exported')
-    if (values.type !== 'internal' && values.type !== 'exported') throw invalid(`unknown key source: ${values.type}`)
+    if (values.type !== 'internal' && values.type !== 'exported') throw invalid(UNKNOWN_SOURCE)
     const record = await createKey(authorities, makePrivateKey, values)
     return { record, isNew: true, isExported: values.type === 'exported' }
   }
@@ -73,16 +80,17 @@ export const authorityPaths = ({ issuance, makePrivateKey }: AuthorityPathsOptio
   const generateRoot = (call: Pick<Call<typeof ROOT_FIELDS>, 'values'>, defaultName = ''): Promise<Response> =>
     authorities.change(async () => {
       const { values } = call
-      checkSubject(values)
+      checkFormat(values)
       const name = values.issuer_name || defaultName
       await authorities.issuers.checkName(name)
       const obtained = await obtainKey(call)
       const key = keyObjectOf(obtained.record)
       const maxPathLength = values.max_path_length < 0 ? undefined : values.max_path_length
       const validity = authorityValidity(values, context.clock.now(), context.mount)
+      const content = { ...caContent(values), basicConstraints: { isCa: true, maxPathLength } }
       const issued = await issuance.signSelf(
         {
-          content: { ...caContent(values), basicConstraints: { isCa: true, maxPathLength } },
+          content,
           publicKey: key,
           notBeforeSeconds: values.not_before_duration,
           notAfterMs: validity.notAfterMs,
@@ -92,24 +100,25 @@ export const authorityPaths = ({ issuance, makePrivateKey }: AuthorityPathsOptio
         key,
       )
       const certificate = await parseCertificate(issued.der)
-      const { record } = await authorities.draftIssuer(name, certificate, [obtained.record])
+      const drafted = await authorities.draftIssuer(name, certificate, [obtained.record])
+      const record = { ...drafted.record, revocationAlgorithm: algorithmName(key, signatureOf(values)) }
       await authorities.add([record], obtained.isNew ? [obtained.record] : [])
       return {
         data: {
-          ...issuedData(issued, { ...values, chain: [record], privateKey: exportedKey(obtained), showsChain: false }),
+          ...issuedData(issued, { ...values, chain: [record], privateKey: exportedKey(obtained) }),
           issuer_id: record.id,
           issuer_name: record.name,
           key_id: obtained.record.id,
           key_name: obtained.record.name,
         },
-        warnings: [...validity.warnings, ...authorityWarnings(maxPathLength, urls.isMissing(record))],
+        warnings: authorityWarnings({ content, maxPathLength, hasNoUrls: urls.isMissing(), verb: 'generated' }),
       }
     })
 
   const generateIntermediate = (call: Pick<Call<typeof INTERMEDIATE_FIELDS>, 'values'>): Promise<Response> =>
     authorities.change(async () => {
       const { values } = call
-      checkSubject(values)
+      checkFormat(values)
       const obtained = await obtainKey(call)
       const content: CertificateContent = {
         ...namedContent(values),
@@ -124,6 +133,7 @@ export const authorityPaths = ({ issuance, makePrivateKey }: AuthorityPathsOptio
       const isBundle = values.format === 'pem_bundle' && shown.private_key !== undefined
       return {
         data: { csr: isBundle ? `${shown.private_key}\n${csr}` : csr, key_id: obtained.record.id, ...shown },
+        warnings: requestWarnings(urls.isMissing()),
       }
     })
 
@@ -135,7 +145,11 @@ export const authorityPaths = ({ issuance, makePrivateKey }: AuthorityPathsOptio
       update: (call) => generateRoot(call, 'next'),
     }),
     definePath('root', {}, 'Delete all issuers and keys.', {
-      delete: () => authorities.change(async () => void (await authorities.deleteAll())),
+      delete: () =>
+        authorities.change(async () => {
+          await authorities.deleteAll()
+          return { warnings: [DELETED_ALL] }
+        }),
     }),
     ...definePaths(
       ['intermediate/generate/:type', 'issuers/generate/intermediate/:type'],

@@ -20,6 +20,7 @@ import { leafPaths } from './leaf-paths.js'
 import { Revocation } from './revocation.js'
 import { revokePaths } from './revoke-paths.js'
 import { Roles } from './role-paths.js'
+import { selfIssuedPaths } from './self-issued-paths.js'
 import { Tidy } from './tidy.js'
 import { UrlConfig } from './url-config.js'
 
@@ -39,11 +40,12 @@ const createPki = (context: BackendContext, makePrivateKey: MakePrivateKey): Bac
     paths: [
       ...authorityPaths({ issuance, makePrivateKey }),
       ...intermediatePaths(issuance),
+      ...selfIssuedPaths(issuance),
       ...importPaths(issuance),
       ...keyPaths(authorities, makePrivateKey),
-      ...issuerPaths(authorities, revocation),
+      ...issuerPaths(issuance, revocation),
       ...roles.paths(),
-      ...leafPaths({ issuance, roles, makePrivateKey }),
+      ...leafPaths({ issuance, roles, makePrivateKey, tidy }),
       ...fetchPaths(authorities, store, revocation),
       ...revokePaths(authorities, store, revocation),
       ...urls.paths(),

@@ -41,7 +41,7 @@ export const crlConfigOf = ({ storage }: Pick<BackendContext, 'storage'>): CrlCo
 const msOf = (name: keyof CrlConfig, text: string): number => {
   const ms = parseDurationMs(text)
   if (ms === undefined || ms < 0)
-    throw invalid(`given ${name} could not be decoded: invalid duration ${JSON.stringify(text)}`)
+    throw invalid(`given ${name} could not be decoded: time: invalid duration ${JSON.stringify(text)}`)
   return ms
 }
 

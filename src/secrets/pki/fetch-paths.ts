@@ -1,7 +1,6 @@
 /** The paths that return certificates, chains and revocation lists. Most of them require no token. */
 import { certificatePem, crlPem } from '../../crypto/pem.js'
 import { definePath, listed, type PathSpec } from '../../logical/backend.js'
-import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { PathRules } from '../../logical/path-rules.js'
 import type { Response } from '../../logical/request.js'
@@ -30,6 +29,7 @@ export const PATH_RULES: Readonly<Record<string, PathRules>> = {
       .map((path) => [path, { createsLease: true }]),
   ),
   root: { access: 'sudo' },
+  'root/sign-self-issued': { access: 'sudo' },
 }
 
 const TYPES = {
@@ -85,12 +85,12 @@ export const fetchPaths = (authorities: Authorities, store: CertificateStore, re
 
   const rawChain = async (): Promise<Response> => {
     const issuer = await issuers.find(DEFAULT_REFERENCE)
-    return rawResponse(TYPES.chain, issuer && (await chainPem(issuer.id)))
+    return rawResponse(TYPES.certificate, issuer && (await chainPem(issuer.id)))
   }
 
   const showCertificate = async (serial: string): Promise<Response | undefined> => {
     const needsIssuer = ['ca', 'ca_chain', 'crl'].includes(serial)
-    if (needsIssuer && !(await issuers.find(DEFAULT_REFERENCE))) throw invalid(issuers.noDefaultText)
+    if (needsIssuer) await issuers.requireNamed(DEFAULT_REFERENCE, '')
     if (serial === 'ca_chain') {
       const chain = await chainPem(DEFAULT_REFERENCE)
       return { data: { certificate: chain, ca_chain: chain, ...NOT_REVOKED } }
@@ -100,8 +100,8 @@ export const fetchPaths = (authorities: Authorities, store: CertificateStore, re
     const text = found.kind === 'crl' ? crlPem(found.der) : certificatePem(found.der)
     const revoked = store.find('revoked', parseSerial(serial))
     const issuer = revoked && (await issuers.all()).find(({ authority }) => authority === revoked.authority)
-    const state = revoked ? { ...revocationTimes(revoked.revokedMs), issuer_id: issuer?.id ?? '' } : NOT_REVOKED
-    return { data: { certificate: text.trim(), ...state } }
+    const state = revoked ? revocationTimes(revoked.revokedMs) : NOT_REVOKED
+    return { data: { certificate: text.trim(), ...state, ...(issuer && { issuer_id: issuer.id }) } }
   }
 
   const issuerDer = async (reference: string) => certificateOf(await issuers.require(reference))
@@ -145,7 +145,7 @@ export const fetchPaths = (authorities: Authorities, store: CertificateStore, re
       read: async ({ values }) => rawResponse(TYPES.certificate, await issuerDer(values.issuer_ref)),
     }),
     definePath('issuer/:issuer_ref/pem', ISSUER, 'The certificate of an issuer as PEM.', {
-      read: async ({ values }) => rawResponse(TYPES.chain, certificatePem(await issuerDer(values.issuer_ref)).trim()),
+      read: async ({ values }) => rawResponse(TYPES.chain, certificatePem(await issuerDer(values.issuer_ref))),
     }),
     definePath('issuer/:issuer_ref/crl', ISSUER, 'The revocation list of an issuer.', {
       read: async ({ values }) => {
@@ -165,4 +165,4 @@ export const fetchPaths = (authorities: Authorities, store: CertificateStore, re
   ]
 }
 
-const NOT_REVOKED = { revocation_time: 0, revocation_time_rfc3339: '', issuer_id: '' } as const
+const NOT_REVOKED = { revocation_time: 0, revocation_time_rfc3339: '' } as const

@@ -7,7 +7,7 @@ import { definePath, definePaths, type PathSpec } from '../../logical/backend.js
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import { authorityWarnings } from './authority-fields.js'
+import { NO_URLS_WARNING } from './authority-fields.js'
 import type { Issuance } from './issuance.js'
 import { describeKey, type KeyTypeName } from './key-types.js'
 import type { IssuerRecord, KeyRecord } from './records.js'
@@ -16,6 +16,11 @@ const BUNDLE = {
   pem_bundle: string('Certificates of authorities and their keys in PEM.', '', { isRequired: true, isSecret: true }),
 } as const
 const CERTIFICATE = { certificate: string('Certificates of authorities in PEM.', '', { isRequired: true }) } as const
+
+/** No certificate or key is shorter, but the path of a file is. */
+export const MIN_LENGTH = 75
+const TOO_SHORT =
+  'provided data for import was too short; perhaps a path was passed to the API rather than the contents of a PEM file'
 const KEY = {
   pem_bundle: string('A private key in PEM.', '', { isRequired: true, isSecret: true }),
   key_name: string('Name of the key.'),
@@ -40,12 +45,14 @@ const parseKey = (pem: string): ImportedKey => {
 const parseAuthority = async (pem: string): Promise<ParsedCertificate> => {
   const parsed = await parseCertificate(derOf(pem)).catch(() => undefined)
   if (!parsed) throw invalid('unable to parse the certificate')
-  if (!parsed.isCa) throw invalid(`refusing to import non-CA certificate with serial number ${parsed.serial}`)
+  if (!parsed.isCa) throw invalid(`Error parsing issuer 0: Refusing to import non-CA certificate\n${pem}\n`)
   return parsed
 }
 
 /** Returns the certificates and keys of a bundle. Ignores other blocks, such as revocation lists. */
 const parseBundle = async (text: string, allowsKeys: boolean) => {
+  if (text === '') throw invalid("'pem_bundle' and 'certificate' parameters were empty")
+  if (text.length < MIN_LENGTH) throw invalid(TOO_SHORT)
   const blocks = [...text.matchAll(BLOCK)].map(([pem, label = '']) => ({ pem, label }))
   const keys = blocks.filter(({ label }) => label.endsWith('PRIVATE KEY')).map(({ pem }) => parseKey(pem))
   const certificates = await Promise.all(
@@ -86,7 +93,7 @@ export const importPaths = ({ authorities, urls }: Issuance): PathSpec[] => {
           existing_issuers: idsOf(oldIssuers),
           existing_keys: idsOf(oldKeys),
         },
-        warnings: authorityWarnings(undefined, newIssuers.length > 0 && urls.isMissing()),
+        warnings: urls.isMissing() ? [NO_URLS_WARNING] : [],
       }
     })
 
@@ -104,6 +111,8 @@ export const importPaths = ({ authorities, urls }: Issuance): PathSpec[] => {
       update: ({ values }) =>
         authorities.change(async () => {
           await authorities.keys.checkName(values.key_name)
+          if (values.pem_bundle.length < MIN_LENGTH) throw invalid(TOO_SHORT)
+          if (!values.pem_bundle.includes('-----BEGIN ')) throw invalid('provided PEM block contained no data')
           const { type, material } = parseKey(values.pem_bundle)
           const { record, isNew } = await authorities.draftKey(values.key_name, type, material)
           if (isNew) await authorities.add([], [record])

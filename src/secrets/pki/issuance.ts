@@ -6,7 +6,7 @@ import { invalid } from '../../logical/errors.js'
 import type { Authorities } from './authorities.js'
 import type { CertificateStore } from './certificate-store.js'
 import type { UrlConfig } from './url-config.js'
-import { certificateOf, hyphenated, type IssuerRecord, keyObjectOf, type Usage } from './records.js'
+import { certificateOf, hyphenated, type IssuerRecord, keyObjectOf, type Usage, usageText } from './records.js'
 
 interface Order {
   readonly content: CertificateContent
@@ -36,9 +36,15 @@ export class Issuance {
     this.urls = urls
   }
 
+  /** Returns an issuer. Rejects with LogicalError 500 if there is none, and 400 if it cannot sign certificates. */
+  async requireIssuer(reference: string): Promise<IssuerRecord> {
+    const issuer = await this.authorities.issuers.require(reference, NO_ISSUER)
+    requireSigningKey(this.authorities, issuer, 'issuing-certificates')
+    return issuer
+  }
+
   /** Signs with an issuer. Rejects with LogicalError 400 if the issuer cannot sign certificates. */
   async sign(issuer: IssuerRecord, order: Order): Promise<Issued> {
-    if (issuer.revokedMs > 0) throw invalid(`issuer ${issuer.id} is revoked: it cannot issue certificates`)
     const key = requireSigningKey(this.authorities, issuer, 'issuing-certificates')
     return this.#create(order, key, issuer)
   }
@@ -72,6 +78,7 @@ export class Issuance {
   }
 }
 
+const NO_ISSUER = 'could not fetch the CA certificate (was one set?): '
 const SERIAL_BYTES = 20
 
 /** Returns a positive number that always has the same length. */
@@ -87,8 +94,10 @@ export const requireSigningKey = (authorities: Authorities, issuer: IssuerRecord
     throw invalid(`unable to fetch corresponding key for issuer ${issuer.id}; unable to use this issuer for signing`)
   }
   if (!issuer.usage.includes(usage)) {
-    const has = issuer.usage.join(',')
-    throw invalid(`requested usage ${usage} for issuer [${issuer.id}] but only had usage ${has}`)
+    const [self, has] = [`[id:${issuer.id} / name:${issuer.name}]`, usageText(issuer.usage)]
+    throw invalid(
+      `error fetching CA certificate: error while attempting to use issuer ${issuer.id}: requested usage ${usage} for issuer ${self} but only had usage ${has}`,
+    )
   }
   return keyObjectOf(key)
 }

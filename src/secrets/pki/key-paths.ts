@@ -1,13 +1,15 @@
 /** The paths of the keys of authorities. */
 import { uuid } from '../../base/id.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
-import { definePath, type PathSpec } from '../../logical/backend.js'
+import { definePath, definePaths, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { int, string, type Values } from '../../logical/fields.js'
+import { subjectKeyIdOf } from '../../crypto/x509-signing.js'
 import type { Authorities } from './authorities.js'
 import { keyData } from './import-paths.js'
 import { pairOf, privateKeyText } from './key-types.js'
-import { keyObjectOf, type KeyRecord, newKey } from './records.js'
+import { DEFAULT_REFERENCE } from './named-records.js'
+import { colons, hyphenated, keyObjectOf, type KeyRecord, newKey } from './records.js'
 
 const REFERENCE = {
   key_ref: string('Key: `default`, an ID or a name.'),
@@ -15,11 +17,12 @@ const REFERENCE = {
 } as const
 
 const GENERATE = {
-  type: string('internal, or exported for a response with the private key.'),
   key_name: string('Name of the key.'),
   key_type: string('Type of the key: rsa, ec or ed25519.', 'rsa'),
   key_bits: int('Number of bits; 0 means the default of the type.'),
 } as const
+
+const UNNAMED = "Name successfully deleted, you will now need to reference this key by it's Id:"
 
 const CONFIG = { default: string('Key: an ID or a name.', '', { isRequired: true }) } as const
 
@@ -44,46 +47,50 @@ export const keyPaths = (authorities: Authorities, makePrivateKey: MakePrivateKe
         return { data: { keys: keys.map((key) => key.id), key_info: Object.fromEntries(info) } }
       },
     }),
-    definePath('keys/generate/:type', GENERATE, 'Create a key.', {
-      update: ({ values }) =>
+    ...definePaths(['keys/generate/internal', 'keys/generate/exported'], GENERATE, 'Create a key.', {
+      update: ({ path, values }) =>
         authorities.change(async () => {
-          if (values.type !== 'internal' && values.type !== 'exported') {
-            throw invalid(`unknown key source: ${values.type}. This server supports internal and exported`)
-          }
           const record = await createKey(authorities, makePrivateKey, values)
           await authorities.add([], [record])
-          const isExported = values.type === 'exported'
+          const isExported = path.endsWith('/exported')
           const text = isExported ? privateKeyText(keyObjectOf(record), record.type) : undefined
           return { data: { ...keyData(record), ...(text !== undefined && { private_key: text }) } }
         }),
     }),
     definePath('key/:key_ref', REFERENCE, 'Read, rename or delete a key.', {
-      read: async ({ values }) => ({ data: keyData(await authorities.keys.require(values.key_ref)) }),
+      read: async ({ values }) => {
+        const key = await authorities.keys.require(values.key_ref)
+        const keyId = await subjectKeyIdOf(keyObjectOf(key))
+        return { data: { ...keyData(key), subject_key_id: colons(hyphenated(keyId)) } }
+      },
       update: ({ values }) =>
         authorities.change(async () => {
           const key = await authorities.keys.require(values.key_ref)
           await authorities.keys.checkName(values.key_name, key.id)
           const renamed = { ...key, name: values.key_name }
           await authorities.keys.put(renamed)
-          return { data: keyData(renamed) }
+          const warnings = values.key_name === '' ? [`${UNNAMED} ${key.id}`] : []
+          return { data: keyData(renamed), warnings }
         }),
       delete: ({ values }) =>
         authorities.change(async () => {
           const key = await authorities.keys.find(values.key_ref)
           if (!key) return undefined
           const user = (await authorities.issuers.all()).find(({ keyId }) => keyId === key.id)
-          if (user) throw invalid(`unable to delete key ${key.id}: issuer ${user.id} uses it`)
+          if (user) throw invalid(`Failed to Delete Key.  Key in Use by Issuer: ${user.id}`)
           const wasDefault = await authorities.keys.delete(key)
-          return wasDefault
-            ? { warnings: [`Deleted key ${key.id} was the default key. No default key is configured.`] }
-            : undefined
+          const text = `Deleted key ${key.id} (via key_ref ${values.key_ref}); this was configured as the default key. Operations without an explicit key will not work until a new default is configured.`
+          return wasDefault ? { warnings: [text] } : undefined
         }),
     }),
     definePath('config/keys', CONFIG, 'Read or change the default key.', {
       read: () => ({ data: { default: authorities.keys.config().default } }),
       update: ({ values }) =>
         authorities.change(async () => {
-          const { id } = await authorities.keys.require(values.default)
+          if (values.default === '' || values.default === DEFAULT_REFERENCE) {
+            throw invalid("Invalid key specification; must be non-empty and can't be 'default'.")
+          }
+          const { id } = await authorities.keys.requireNamed(values.default, 'Error resolving issuer reference: ')
           await authorities.keys.putConfig({ default: id })
           return { data: { default: id } }
         }),

@@ -23,15 +23,18 @@ const PAIRS: Readonly<Record<KeyTypeName, Readonly<Record<string, PairKind>>>> =
 
 const LABELS = { rsa: 'RSA', ec: 'EC', ed25519: 'Ed25519' } as const
 
-export const isKeyType = (type: string): type is KeyTypeName => Object.hasOwn(PAIRS, type)
+const isKeyType = (type: string): type is KeyTypeName => Object.hasOwn(PAIRS, type)
 
-/** Returns the number of bits with which a key of this type is generated; 0 for Ed25519. Throws LogicalError 400. */
+/** Returns the number of bits of a new key of this type, which Ed25519 ignores. Throws LogicalError 400. */
 export const parseKeyBits = (type: string, bits: number): number => {
-  if (!isKeyType(type)) throw invalid(`unknown key type: ${type}`)
+  if (!isKeyType(type)) throw invalid(`unknown key type ${type}`)
   const known = Object.keys(PAIRS[type])
-  if (type === 'ed25519') return 0
+  if (type === 'ed25519') return bits
   if (bits === 0) return Number(known[0])
   if (type === 'ec' && bits === 224) throw invalid('keys of the curve P-224 are not supported: use 256, 384 or 521')
+  if (type === 'rsa' && bits < 2048) {
+    throw invalid(`RSA keys < 2048 bits are unsafe and not supported: got ${bits}`)
+  }
   if (!known.includes(String(bits))) throw invalid(`unsupported bit length for ${LABELS[type]} key: ${bits}`)
   return bits
 }
@@ -39,8 +42,8 @@ export const parseKeyBits = (type: string, bits: number): number => {
 /** Returns the kind of the key pair. Throws LogicalError 400 for an unknown type or number of bits. */
 export const pairOf = (type: string, bits: number): { readonly type: KeyTypeName; readonly pair: PairKind } => {
   const number = parseKeyBits(type, bits)
-  const pair = isKeyType(type) ? PAIRS[type][number] : undefined
-  if (!pair || !isKeyType(type)) throw invalid(`unknown key type: ${type}`)
+  const pair = isKeyType(type) ? PAIRS[type][type === 'ed25519' ? 0 : number] : undefined
+  if (!pair || !isKeyType(type)) throw invalid(`unknown key type ${type}`)
   return { type, pair }
 }
 

@@ -1,28 +1,28 @@
 /** The paths that issue certificates for roles: issue, sign and sign-verbatim. */
 import type { KeyObject } from 'node:crypto'
-import { messageOf } from '../../base/printable.js'
 import { type MakePrivateKey, privateKeyOf } from '../../crypto/key-pairs.js'
-import type { CertificateContent, SubjectFields } from '../../crypto/x509-content.js'
-import { parseSigningRequest } from '../../crypto/x509-parsing.js'
+import type { CertificateContent } from '../../crypto/x509-content.js'
 import { type Call, definePaths, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, commaList, int, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { Issuance } from './issuance.js'
-import { describeKey, pairOf, parseKeyBits } from './key-types.js'
-import { checkNames, parseAltNames, type RequestedNames, withCommonName } from './name-rules.js'
+import { pairOf } from './key-types.js'
+import { checkKey, contentOf, namesOf, overriddenWarnings, readRequest } from './leaf-content.js'
+import { checkNames } from './name-rules.js'
+import type { IssuerRecord } from './records.js'
 import {
   CHAIN_FIELDS,
-  checkFormats,
+  checkFormat,
   FORMAT_FIELDS,
   issuedData,
   NAME_FIELDS,
   type NewKey,
-  refuseUnsupported,
   VALIDITY_FIELDS,
 } from './responses.js'
+import type { Tidy } from './tidy.js'
 import { OPEN_ROLE, type Role, type Roles } from './role-paths.js'
-import { extKeyUsageOids, keyUsageBits, parseOids } from './usages.js'
+import { checkUsageOids, extKeyUsageOids, keyUsageBits } from './usages.js'
 import { decideValidity, limitToIssuer, parseSignatureBits } from './validity.js'
 
 const ISSUE_FIELDS = {
@@ -48,7 +48,6 @@ const VERBATIM_FIELDS = {
 } as const
 
 type IssueCall = Pick<Call<typeof ISSUE_FIELDS>, 'path' | 'values'>
-type Request = Awaited<ReturnType<typeof parseSigningRequest>>
 
 /** Paths at which the issuer of the role is used, so that a caller cannot choose another one. */
 const OF_ROLE = /^(?:issue|sign|sign-verbatim)\//
@@ -57,28 +56,33 @@ const withIssuer = (pattern: string): string[] => [pattern, `issuer/:issuer_ref/
 
 interface LeafOrder {
   readonly role: Role
+  readonly issuer: IssuerRecord
   readonly content: CertificateContent
   readonly publicKey: KeyObject
   /** The new key, which the response contains. */
   readonly privateKey?: NewKey
+  readonly warnings?: readonly string[]
 }
 
 interface LeafPathsOptions {
   readonly issuance: Issuance
   readonly roles: Roles
   readonly makePrivateKey: MakePrivateKey
+  readonly tidy: Tidy
 }
 
-export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions): PathSpec[] => {
+export const leafPaths = ({ issuance, roles, makePrivateKey, tidy }: LeafPathsOptions): PathSpec[] => {
   const { authorities } = issuance
   const { clock, mount } = authorities.context
 
+  const issuerOf = ({ path, values }: IssueCall, role: Role): Promise<IssuerRecord> =>
+    issuance.requireIssuer((!OF_ROLE.test(path) && values.issuer_ref) || role.issuer_ref)
+
   /** Signs a certificate for a role. */
   const order = async (
-    { path, values }: IssueCall,
-    { role, content, publicKey, privateKey }: LeafOrder,
+    { values }: IssueCall,
+    { role, issuer, content, publicKey, privateKey, warnings = [] }: LeafOrder,
   ): Promise<Response> => {
-    const issuer = await authorities.issuers.require((!OF_ROLE.test(path) && values.issuer_ref) || role.issuer_ref)
     const { ttl, not_after: notAfter } = values
     const validity = decideValidity({ nowMs: clock.now(), ttl, notAfter, role, mount })
     const issued = await issuance.sign(issuer, {
@@ -89,11 +93,12 @@ export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions)
       signature: { hashBits: parseSignatureBits(role.signature_bits), usesPss: role.use_pss },
       isStored: !role.no_store,
     })
+    tidy.startIfDue()
     const chain = await authorities.chainOf(issuer)
     const ttlSeconds = Math.max(1, Math.floor((issued.notAfterMs - clock.now()) / 1000))
     return {
-      data: issuedData(issued, { ...values, chain, privateKey, showsChain: true }),
-      warnings: validity.warnings,
+      data: issuedData(issued, { ...values, chain, privateKey, chainForm: 'issuers' }),
+      warnings: [...warnings, ...validity.warnings],
       ...(role.generate_lease &&
         !role.no_store && { lease: { ttlSeconds, isRenewable: false, internal: { serial: issued.serial } } }),
     }
@@ -107,11 +112,13 @@ export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions)
         const role = roles.require(values.role)
         if (role.key_type === 'any')
           throw invalid('role key type "any" not allowed for issuing certificates, only signing')
+        const issuer = await issuerOf(call, role)
         const names = namesOf(role, values)
         checkNames(role, names)
         const { type, pair } = pairOf(role.key_type, role.key_bits)
         const key = privateKeyOf(await makePrivateKey(pair))
-        return order(call, { role, content: contentOf(role, names), publicKey: key, privateKey: { key, type } })
+        const content = contentOf(role, names)
+        return order(call, { role, issuer, content, publicKey: key, privateKey: { key, type } })
       },
     }),
     ...definePaths(withIssuer('sign/:role'), SIGN_FIELDS, 'Sign a signing request with the names of the role.', {
@@ -119,11 +126,14 @@ export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions)
         const { values } = call
         checkRequest(values)
         const role = roles.require(values.role)
+        const issuer = await issuerOf(call, role)
         const request = await readRequest(values.csr)
         checkKey(role, request.publicKey)
         const names = namesOf(role, values, request)
         checkNames(role, names)
-        return order(call, { role, content: contentOf(role, names), publicKey: request.publicKey })
+        const warnings = overriddenWarnings(role, values)
+        const { publicKey } = request
+        return order(call, { role, issuer, content: contentOf(role, names), publicKey, warnings })
       },
     }),
     ...definePaths(
@@ -136,10 +146,11 @@ export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions)
           checkRequest(values)
           const base = verbatimRole(values.role === '' ? OPEN_ROLE : roles.require(values.role))
           const role = { ...base, signature_bits: values.signature_bits, use_pss: values.use_pss }
+          const issuer = await issuerOf(call, role)
           const request = await readRequest(values.csr)
           checkKey(role, request.publicKey)
           const usages = supplied('key_usage') ? values.key_usage : OPEN_ROLE.key_usage
-          parseOids('ext_key_usage_oids', values.ext_key_usage_oids)
+          checkUsageOids(values.ext_key_usage_oids)
           const content: CertificateContent = {
             subject: request.subject,
             altNames: [],
@@ -147,7 +158,7 @@ export const leafPaths = ({ issuance, roles, makePrivateKey }: LeafPathsOptions)
             extKeyUsage: extKeyUsageOids(values),
             copied: request.extensions.filter(({ type }) => !NOT_COPIED.has(type)),
           }
-          return order(call, { role, content, publicKey: request.publicKey })
+          return order(call, { role, issuer, content, publicKey: request.publicKey })
         },
       },
     ),
@@ -169,76 +180,7 @@ const verbatimRole = (role: Role): Role => ({
 })
 
 const checkRequest = (values: IssueCall['values']): void => {
-  checkFormats(values)
-  refuseUnsupported(values)
+  checkFormat(values)
+  if (values.cert_metadata !== '')
+    throw invalid('cert_metadata is not supported by this server: remove it from the request')
 }
-
-/** Parses a signing request. Rejects with LogicalError 400 for any other text. */
-export const readRequest = async (csr: string): Promise<Request> => {
-  if (csr === '') throw invalid('"csr" is empty')
-  try {
-    return await parseSigningRequest(csr)
-  } catch (error) {
-    throw invalid(`certificate request could not be parsed: ${messageOf(error)}`)
-  }
-}
-
-/** Throws LogicalError 400 if the role does not allow the key of a signing request. */
-const checkKey = (role: Role, key: KeyObject): void => {
-  const found = describeKey(key)
-  if (!found) throw invalid('the key of the signing request has an unsupported type: use RSA, EC or Ed25519')
-  const { type, bits } = found
-  if (role.key_type !== 'any' && role.key_type !== type) throw invalid(`role requires keys of type ${role.key_type}`)
-  const atLeast = role.key_type === 'any' ? MIN_BITS[type] : parseKeyBits(role.key_type, role.key_bits)
-  if (bits < atLeast) throw invalid(`role requires a minimum of a ${atLeast}-bit key, but CSR's key is ${bits} bits`)
-}
-
-const MIN_BITS = { rsa: 2048, ec: 224, ed25519: 0 } as const
-
-/** Returns the names of a request: of the signing request, if the role says so, or else of the parameters. */
-const namesOf = (role: Role, values: IssueCall['values'], request?: Request): RequestedNames => {
-  const own = request && role.use_csr_common_name ? request.commonName : ''
-  const commonName = own || values.common_name
-  if (commonName === '' && role.require_cn) {
-    throw invalid(
-      'the common_name field is required, or must be provided in a CSR with "use_csr_common_name" set to true, unless "require_cn" is set to false',
-    )
-  }
-  const given = request && role.use_csr_sans ? [...request.altNames] : parseAltNames(values)
-  return {
-    commonName,
-    serialNumber: (request && role.use_csr_common_name ? request.serialNumber : '') || values.serial_number,
-    userIds: values.user_ids.filter((id) => id !== ''),
-    altNames: values.exclude_cn_from_sans ? given : withCommonName(given, commonName),
-  }
-}
-
-const contentOf = (role: Role, names: RequestedNames): CertificateContent => ({
-  subject: subjectOf(role, names),
-  altNames: names.altNames,
-  keyUsage: keyUsageBits(role.key_usage),
-  extKeyUsage: extKeyUsageOids(role),
-  basicConstraints: role.basic_constraints_valid_for_non_ca ? { isCa: false } : undefined,
-  policies: role.policy_identifiers,
-})
-
-type SubjectLists = Pick<
-  Role,
-  'country' | 'organization' | 'ou' | 'locality' | 'province' | 'street_address' | 'postal_code'
->
-
-export const subjectOf = (
-  lists: SubjectLists,
-  { commonName, serialNumber, userIds }: Omit<RequestedNames, 'altNames'>,
-): SubjectFields => ({
-  country: lists.country,
-  organization: lists.organization,
-  ou: lists.ou,
-  locality: lists.locality,
-  province: lists.province,
-  streetAddress: lists.street_address,
-  postalCode: lists.postal_code,
-  commonName,
-  serialNumber,
-  userIds,
-})

@@ -2,8 +2,10 @@
 import { attempt } from '../../base/attempt.js'
 import { canonicalAddress } from '../../base/cidr.js'
 import { matchesWildcards } from '../../base/wildcards.js'
+import type { OtherName } from '../../crypto/other-names.js'
 import type { AltName } from '../../crypto/x509-content.js'
 import { invalid } from '../../logical/errors.js'
+import { checkOtherNames } from './other-sans.js'
 import type { Role } from './role-paths.js'
 
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?'
@@ -74,10 +76,12 @@ export interface RequestedNames {
   readonly serialNumber: string
   readonly userIds: readonly string[]
   readonly altNames: readonly AltName[]
+  readonly otherNames: readonly OtherName[]
 }
 
 /** Throws LogicalError 400 for the first name that the role does not allow. */
-export const checkNames = (role: Role, { commonName, serialNumber, userIds, altNames }: RequestedNames): void => {
+export const checkNames = (role: Role, names: RequestedNames): void => {
+  const { commonName, serialNumber, userIds, altNames } = names
   if (commonName !== '' && !isCommonNameAllowed(role, commonName)) {
     throw invalid(`common name ${commonName} not allowed by this role`)
   }
@@ -87,12 +91,13 @@ export const checkNames = (role: Role, { commonName, serialNumber, userIds, altN
   const userId = userIds.find((id) => !matchesAny(role.allowed_user_ids, id))
   if (userId !== undefined) throw invalid(`user_id ${userId} is not allowed by this role`)
   for (const name of altNames) checkAltName(role, name)
+  checkOtherNames(role.allowed_other_sans, names.otherNames)
 }
 
 const checkAltName = (role: Role, { type, value }: AltName): void => {
   if (type === 'ip') {
     if (!role.allow_ip_sans) {
-      throw invalid(`IP Subject Alternative Names are not allowed in this role, but was provided ${value}`)
+      throw invalid(`IP Subject Alternative Names are not allowed in this role, but was provided [${value}]`)
     }
   } else if (type === 'url') {
     if (role.allowed_uri_sans.length === 0) {
@@ -113,9 +118,12 @@ interface NameFields {
   readonly uri_sans: readonly string[]
 }
 
-/** Returns the alternative names of a request. Throws LogicalError 400 for an invalid IP address or URI. */
+/**
+ * Returns the alternative names of a request, without names that are neither host names nor email addresses. Throws
+ * LogicalError 400 for an invalid IP address or URI.
+ */
 export const parseAltNames = ({ alt_names, ip_sans, uri_sans }: NameFields): AltName[] => [
-  ...texts(alt_names).map((value) => ({ type: value.includes('@') ? ('email' as const) : ('dns' as const), value })),
+  ...texts(alt_names).flatMap((value) => altNameOf(value) ?? []),
   ...texts(ip_sans).map((value) => ({ type: 'ip' as const, value: requireAddress(value) })),
   ...texts(uri_sans).map((value) => ({ type: 'url' as const, value: requireUri(value) })),
 ]
@@ -135,15 +143,24 @@ const requireUri = (text: string): string => {
   return text
 }
 
-/** Returns the alternative name that repeats a common name; undefined if the common name is no host name or email. */
-export const altNameOf = (commonName: string): AltName | undefined => {
-  if (commonName.includes('@')) return { type: 'email', value: commonName }
-  const host = hostOf(commonName)
-  return host && isHostName(host) ? { type: 'dns', value: commonName } : undefined
+/** Returns the alternative name of a text; undefined if it is no host name or email address. */
+export const altNameOf = (text: string): AltName | undefined => {
+  if (text.includes('@')) return { type: 'email', value: text }
+  const host = hostOf(text)
+  return host && isHostName(host) ? { type: 'dns', value: text } : undefined
 }
 
 /** Returns the alternative names with the common name, if that is a host name or an email address. */
 export const withCommonName = (names: readonly AltName[], commonName: string): readonly AltName[] => {
   const own = altNameOf(commonName)
   return !own || names.some(({ type, value }) => type === own.type && value === own.value) ? names : [own, ...names]
+}
+
+/** Returns the names in the order of Vault: sorted host names, sorted email addresses, and the others as given. */
+export const inOrder = (names: readonly AltName[]): AltName[] => {
+  const [hosts, emails] = (['dns', 'email'] as const).map((kind) =>
+    names.filter(({ type }) => type === kind).sort((a, b) => (a.value < b.value ? -1 : 1)),
+  )
+  const others = (['ip', 'url'] as const).flatMap((kind) => names.filter(({ type }) => type === kind))
+  return [...(hosts ?? []), ...(emails ?? []), ...others]
 }

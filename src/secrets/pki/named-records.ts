@@ -28,11 +28,6 @@ export class NamedRecords<T extends Named, C extends DefaultConfig = DefaultConf
     this.#emptyConfig = emptyConfig
   }
 
-  /** The text of the error that reports a missing default. */
-  get noDefaultText(): string {
-    return `no default ${this.#kind} currently configured`
-  }
-
   /** Returns all records, sorted by ID. */
   async all(): Promise<readonly T[]> {
     const keys = await this.#storage.keys(this.#keyOf(''))
@@ -52,13 +47,24 @@ export class NamedRecords<T extends Named, C extends DefaultConfig = DefaultConf
 
   /**
    * Returns a record by `default`, ID or name. Rejects with LogicalError 500 if there is none, as Vault does: clients
-   * depend on the code and on the text.
+   * depend on the code and on the text, which can have a beginning.
    */
-  async require(reference: string): Promise<T> {
+  async require(reference: string, beginning = ''): Promise<T> {
     const found = await this.find(reference)
     if (found) return found
-    const text = `unable to find PKI ${this.#kind} for reference: ${reference}`
-    throw new LogicalError('internal', reference === DEFAULT_REFERENCE ? this.noDefaultText : text, { wrapped: true })
+    throw new LogicalError('internal', beginning + this.#missingText(reference), { wrapped: true })
+  }
+
+  /** Returns a record by `default`, ID or name. Rejects with LogicalError 400 and a beginning if there is none. */
+  async requireNamed(reference: string, beginning: string): Promise<T> {
+    const found = await this.find(reference)
+    if (!found) throw invalid(beginning + this.#missingText(reference))
+    return found
+  }
+
+  #missingText(reference: string): string {
+    if (reference === DEFAULT_REFERENCE) return `no default ${this.#kind} currently configured`
+    return `unable to find PKI ${this.#kind} for reference: ${reference}`
   }
 
   /** Rejects with LogicalError 400 if the name is invalid, or if a record with another ID has it. */

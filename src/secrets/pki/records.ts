@@ -35,6 +35,9 @@ export const NO_URLS: UrlSettings = {
 export const USAGES = ['read-only', 'issuing-certificates', 'crl-signing', 'ocsp-signing'] as const
 export type Usage = (typeof USAGES)[number]
 
+/** Returns usages as responses contain them. */
+export const usageText = (usages: readonly Usage[]): string => [...usages].sort().join(',')
+
 export const LEAF_BEHAVIORS = ['err', 'truncate', 'permit'] as const
 export type LeafBehavior = (typeof LEAF_BEHAVIORS)[number]
 
@@ -62,6 +65,8 @@ export interface IssuerRecord {
   readonly urls: UrlSettings
   /** 0 unless revoked. */
   readonly revokedMs: number
+  /** Signature algorithm of the revocation list, as in the API; absent or empty for the default. */
+  readonly revocationAlgorithm?: string
 }
 
 export const newKey = (id: string, name: string, type: KeyTypeName, material: Buffer): KeyRecord => ({

@@ -13,7 +13,7 @@ export const NAME_FIELDS = {
   alt_names: commaList('DNS names and email addresses.'),
   ip_sans: commaList('IP addresses.'),
   uri_sans: commaList('URIs.'),
-  other_sans: commaList('Not supported: other alternative names.'),
+  other_sans: commaList('Other alternative names, as OID;UTF8:TEXT.'),
   exclude_cn_from_sans: bool('Does not repeat the common name as an alternative name.'),
   serial_number: string('Serial number of the subject.'),
 } as const
@@ -37,23 +37,11 @@ interface Formats {
   readonly private_key_format?: string
 }
 
-/** Throws LogicalError 400 for unknown formats. */
-export const checkFormats = ({ format, private_key_format: form = 'der' }: Formats): void => {
+/** Throws LogicalError 400 for an unknown format. An unknown format of the private key is that of its type. */
+export const checkFormat = ({ format }: Formats): void => {
   if (!['pem', 'der', 'pem_bundle'].includes(format)) {
     throw invalid('the "format" path parameter must be "pem", "der", or "pem_bundle"')
   }
-  if (!['', 'der', 'pem', 'pkcs8'].includes(form)) {
-    throw invalid('the "private_key_format" path parameter must be "der", "pem" or "pkcs8"')
-  }
-}
-
-/** Throws LogicalError 400 if the request uses fields that this server does not support. */
-export const refuseUnsupported = (values: {
-  readonly other_sans?: readonly string[]
-  readonly cert_metadata?: string
-}) => {
-  if (values.other_sans?.length) throw invalid('other_sans is not supported by this server: remove it from the request')
-  if (values.cert_metadata) throw invalid('cert_metadata is not supported by this server: remove it from the request')
 }
 
 export interface NewKey {
@@ -67,21 +55,22 @@ interface Rendering extends Formats {
   readonly chain: readonly IssuerRecord[]
   /** The key that the response contains. */
   readonly privateKey?: NewKey | undefined
-  /** True if the response contains `ca_chain`. */
-  readonly showsChain: boolean
+  /** What `ca_chain` contains: the issuer and its parents, or the certificate before them. Default: no chain. */
+  readonly chainForm?: 'issuers' | 'with-self'
 }
 
 /** Returns the data of a response with a certificate. */
 export const issuedData = (issued: Issued, rendering: Rendering): Record<string, unknown> => {
-  const { format, chain, privateKey, showsChain } = rendering
+  const { format, chain, privateKey, chainForm } = rendering
   const encode = (der: Buffer) => (format === 'der' ? der.toString('base64') : certificatePem(der).trim())
   const own = encode(issued.der)
   const parents = chain.map((issuer) => ({ text: encode(certificateOf(issuer)), isRoot: issuer.isSelfSigned }))
   const shown = parents.filter(({ isRoot }) => !(isRoot && rendering.remove_roots_from_chain)).map(({ text }) => text)
+  const caChain = chainForm === undefined ? [] : chainForm === 'with-self' ? [own, ...shown] : shown
   return {
-    certificate: format === 'pem_bundle' ? bundleOf(own, parents[0]?.isRoot ? [] : shown, privateKey) : own,
+    certificate: format === 'pem_bundle' ? bundleOf(own, chainForm ? shown : [], privateKey) : own,
     issuing_ca: parents[0]?.text ?? own,
-    ...(showsChain && { ca_chain: shown }),
+    ...(caChain.length > 0 && { ca_chain: caChain }),
     serial_number: colons(issued.serial),
     expiration: Math.floor(issued.notAfterMs / 1000),
     ...privateKeyData(privateKey, rendering),

@@ -4,8 +4,9 @@
  */
 import { parseDurationMs } from '../../base/duration.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
+import { nextTurn } from '../../base/turn.js'
 import { sha256Hex } from '../../crypto/digest.js'
-import { createCrl } from '../../crypto/x509-signing.js'
+import { createCrl, crlEntry } from '../../crypto/x509-crl.js'
 import { isIssuedBy } from '../../crypto/x509-parsing.js'
 import type { LeasedSecret } from '../../logical/request.js'
 import { putJson, readJson } from '../../logical/storage.js'
@@ -15,6 +16,7 @@ import { crlConfigOf } from './crl-config.js'
 import { requireSigningKey } from './issuance.js'
 import { DEFAULT_REFERENCE } from './named-records.js'
 import { certificateOf, type IssuerRecord, x509Of } from './records.js'
+import { signatureOf } from './revocation-algorithms.js'
 
 interface StoredCrl {
   readonly number: number
@@ -132,26 +134,26 @@ export class Revocation {
     const key = requireSigningKey(this.#authorities, issuer, 'crl-signing')
     const entries = config.disable ? [] : await this.#entriesOf(issuer, thisUpdateMs)
     const list = { issuer: certificateOf(issuer), number, thisUpdateMs, nextUpdateMs, entries }
-    const der = await createCrl(list, { key, hashBits: 0, usesPss: false })
+    const der = await createCrl(list, { key, ...signatureOf(issuer) })
     const stored: StoredCrl = { number, der: der.toString('base64'), nextUpdateMs, basis: this.#basis() }
     await context.localStorage.write((tx) => putJson(tx, FOLDER + issuer.authority, stored))
     return stored
   }
 
   /**
-   * Returns the revoked certificates of an issuer that have not expired. The default issuer also lists those whose
-   * issuer is not in the mount.
+   * Returns the entries of the revoked certificates of an issuer that have not expired. The default issuer also lists
+   * those whose issuer is not in the mount.
    */
   async #entriesOf(issuer: IssuerRecord, nowMs: number) {
     const authorities = new Set((await this.#authorities.issuers.all()).map(({ authority }) => authority))
     const isDefault = (await this.#authorities.issuers.find(DEFAULT_REFERENCE))?.authority === issuer.authority
     const isListed = ({ authority, notAfterMs }: RevokedCertificate) =>
       notAfterMs > nowMs && (authority === issuer.authority || (isDefault && !authorities.has(authority)))
-    const entries: { serial: string; revokedMs: number }[] = []
+    const entries: Buffer[] = []
     for await (const page of this.#store.pages('revoked')) {
-      for (const [serial, revoked] of page) {
-        if (isListed(revoked)) entries.push({ serial: serial.replaceAll('-', ''), revokedMs: revoked.revokedMs })
-      }
+      const listed = page.filter(([, revoked]) => isListed(revoked))
+      entries.push(...listed.map(([serial, { revokedMs }]) => crlEntry(serial.replaceAll('-', ''), revokedMs)))
+      await nextTurn()
     }
     return entries
   }

@@ -10,6 +10,7 @@ import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { Authorities } from './authorities.js'
 import { type CertificateStore, type IssuedCertificate, parseSerial } from './certificate-store.js'
+import { MIN_LENGTH } from './import-paths.js'
 import { colons, hyphenated, x509Of } from './records.js'
 import { revocationTimes } from './responses.js'
 import type { Revocation } from './revocation.js'
@@ -23,6 +24,11 @@ const KEY_FIELDS = {
   ...FIELDS,
   private_key: string('The private key of the certificate in PEM.', '', { isRequired: true, isSecret: true }),
 } as const
+
+const NO_KEY = 'Must have private key to revoke via the /revoke-with-key path.'
+const PATH_HINT = 'perhaps a path was passed to the API rather than the contents of a PEM file'
+const FOREIGN =
+  'unable to verify signature on presented cert from any present issuer in this mount; certificates from previous CAs will need to have their issuing CA and key re-imported if revocation is necessary'
 
 interface Target {
   /** With hyphens. */
@@ -53,18 +59,19 @@ export const revokePaths = (authorities: Authorities, store: CertificateStore, r
   }
 
   const byCertificate = async (pem: string): Promise<Target> => {
+    if (pem.length < MIN_LENGTH) throw invalid(`provided certificate data was too short; ${PATH_HINT}`)
     const parsed = await parseCertificate(derOf(pem)).catch(() => undefined)
     if (!parsed) throw invalid('certificate contains no data: it must be a certificate in PEM')
     const certificate = { certificate: parsed.der.toString('base64'), notAfterMs: parsed.notAfterMs }
     const issued = x509Of(certificate)
     const isOwn = (await authorities.issuers.all()).some((issuer) => isIssuedBy(issued, x509Of(issuer)))
-    if (!isOwn) throw invalid('unable to verify signature on presented cert from any present issuer in this mount')
+    if (!isOwn) throw invalid(FOREIGN)
     return { serial: hyphenated(parsed.serial), certificate }
   }
 
   const revoke = async ({ serial, certificate }: Target): Promise<Response> => {
-    const isIssuer = (await authorities.issuers.all()).some((issuer) => issuer.serial === serial)
-    if (isIssuer) throw invalid(`adding issuer to its own CRL is not allowed: ${colons(serial)} belongs to an issuer`)
+    const self = (await authorities.issuers.all()).find((issuer) => issuer.serial === serial)
+    if (self) throw invalid(`adding issuer (id: ${self.id}) to its own CRL is not allowed`)
     const nowMs = clock.now()
     if (certificate.notAfterMs <= nowMs) {
       return { warnings: [`certificate with serial ${colons(serial)} already expired; refusing to add to CRL`] }
@@ -79,12 +86,16 @@ export const revokePaths = (authorities: Authorities, store: CertificateStore, r
     }),
     definePath('revoke-with-key', KEY_FIELDS, 'Revoke a certificate with its private key.', {
       update: async ({ values }) => {
+        if (values.private_key === '') throw invalid(NO_KEY)
+        if (values.private_key.length < MIN_LENGTH) {
+          throw invalid(`Provided data for private_key was too short; ${PATH_HINT}?`)
+        }
         const target = await findTarget(values)
         const key = attempt(() => createPrivateKey(values.private_key))
         if (!key) throw invalid('the private key cannot be parsed: it must be an unencrypted PEM block')
         const { publicKey } = await parseCertificate(Buffer.from(target.certificate.certificate, 'base64'))
         if (publicHashOf(key) !== publicHashOf(publicKey)) {
-          throw invalid('the private key does not belong to the certificate')
+          throw invalid("provided private key does not match certificate's public key")
         }
         return revoke(target)
       },

@@ -16,10 +16,11 @@ import {
 import type { Response } from '../../logical/request.js'
 import { putRecord, readRecord } from '../../logical/storage.js'
 import type { Authorities } from './authorities.js'
-import { isKeyType, parseKeyBits } from './key-types.js'
+import { parseKeyBits } from './key-types.js'
 import { DEFAULT_REFERENCE } from './named-records.js'
-import { parseOids } from './usages.js'
-import { parseNotAfter, parseSignatureBits } from './validity.js'
+import { parseOtherNames } from './other-sans.js'
+import { checkPolicyOids, checkUsageOids } from './usages.js'
+import { parseSignatureBits } from './validity.js'
 
 const SETTINGS = {
   issuer_ref: string('Issuer: `default`, an ID or a name.', DEFAULT_REFERENCE),
@@ -37,7 +38,7 @@ const SETTINGS = {
   allow_ip_sans: bool('Allows IP addresses as alternative names.', true),
   allowed_uri_sans: commaList('Allowed URIs as alternative names, with `*` for any text.'),
   allowed_uri_sans_template: bool('Not supported: templates in `allowed_uri_sans`.'),
-  allowed_other_sans: commaList('Not supported: other alternative names.'),
+  allowed_other_sans: commaList('Allowed other alternative names, as OID;UTF8:TEXT with `*` for any text, or `*`.'),
   allowed_serial_numbers: commaList('Allowed serial numbers of subjects, with `*` for any text.'),
   allowed_user_ids: commaList('Allowed user IDs of subjects, with `*` for any text.'),
   server_flag: bool('Certificates are for server authentication.', true),
@@ -122,48 +123,49 @@ export class Roles {
     const storage = decidedByPrimary(this.#authorities.context)
     const put = async (name: string, settings: Role): Promise<Response> => {
       if (!isGenericName(name)) throw invalid(`invalid role name ${JSON.stringify(name)}`)
-      const role = { ...settings, issuer_ref: settings.issuer_ref || DEFAULT_REFERENCE }
-      checkRole(role)
+      const role = checkedRole(settings)
       await storage.write((tx) => putRecord(tx, FOLDER + name, { ...role }))
-      return { data: { ...role }, warnings: await this.#warningsOf(role) }
+      return { data: roleData(role), warnings: await this.#warningsOf(role, settings) }
     }
     return [
       definePath('roles/?', {}, 'List the roles.', { list: () => listed(storage.list(FOLDER)) }),
       definePath('roles/:name', FIELDS, 'Create, read, change or delete a role.', {
         update: ({ values, supplied }) =>
-          put(
-            values.name,
-            withLists(settingsOf(values), (name) => !supplied(name) && DEFAULT_LISTS[name]),
-          ),
+          put(values.name, {
+            ...settingsOf(values),
+            ...(!supplied('key_usage') && { key_usage: DEFAULT_LISTS.key_usage }),
+          }),
         patch: async (call) => {
           const present = this.find(call.values.name)
-          return present ? put(call.values.name, { ...present, ...sentOf(call) }) : { status: 404 }
+          if (!present) throw invalid('Unable to fetch role entry to patch')
+          return put(call.values.name, { ...present, ...sentOf(call) })
         },
-        read: ({ values }) => shown(this.find(values.name), (role) => ({ ...role })),
+        read: ({ values }) => shown(this.find(values.name), roleData),
         delete: ({ values }) => storage.write((tx) => void tx.delete(FOLDER + values.name)),
       }),
     ]
   }
 
-  async #warningsOf({ issuer_ref: reference, ...role }: Role): Promise<string[]> {
-    const both = role.no_store && role.generate_lease ? [NO_LEASE] : []
-    if (await this.#authorities.issuers.find(reference)) return both
+  /** Returns the warnings about a stored role and the settings of its request. */
+  async #warningsOf({ issuer_ref: reference, generate_lease: hasLease }: Role, sent: Role): Promise<string[]> {
+    const lease = hasLease ? [LEASE] : sent.generate_lease ? [NO_LEASE] : []
+    if (await this.#authorities.issuers.find(reference)) return lease
     const missing =
       reference === DEFAULT_REFERENCE
         ? 'Issuing Certificate was set to default, but no default issuing certificate (configurable at /config/issuers) is currently set'
-        : `Issuing Certificate ${JSON.stringify(reference)} does not exist in this mount`
-    return [...both, missing]
+        : `Issuing Certificate was set to ${reference} but no issuing certificate currently has that name`
+    return [missing, ...lease]
   }
 }
 
+/** Returns the data of a response. No role allows the display names of tokens, which only old versions did. */
+const roleData = (role: Role): Record<string, unknown> => ({ ...role, allow_token_displayname: false })
+
+const LEASE =
+  "it is encouraged to disable generate_lease and rely on PKI's native capabilities when possible; this option can cause Vault-wide issues with large numbers of issued certificates"
+
 const NO_LEASE =
   'mutually exclusive values no_store=true and generate_lease=true were both specified; no_store=true takes priority'
-
-const withLists = (role: Role, listFor: (name: keyof typeof DEFAULT_LISTS) => readonly string[] | false): Role => ({
-  ...role,
-  key_usage: listFor('key_usage') || role.key_usage,
-  cn_validations: listFor('cn_validations') || role.cn_validations,
-})
 
 const sentOf = ({ values, supplied }: Call<typeof FIELDS>): Partial<Role> =>
   Object.fromEntries(Object.entries(settingsOf(values)).filter(([name]) => supplied(name as keyof Role)))
@@ -174,28 +176,37 @@ const unsupported = (field: string) => invalid(`${field} is not supported by thi
 const UNSUPPORTED: readonly (readonly [keyof Role, (role: Role) => boolean])[] = [
   ['allowed_domains_template', (role) => role.allowed_domains_template],
   ['allowed_uri_sans_template', (role) => role.allowed_uri_sans_template],
-  ['allowed_other_sans', (role) => role.allowed_other_sans.length > 0],
 ]
 
 const CN_VALIDATIONS: ReadonlySet<string> = new Set(['email', 'hostname', 'disabled'])
 
-/** Throws LogicalError 400 for settings that are invalid or not supported. */
-const checkRole = (role: Role): void => {
+/** Returns the role as it is stored. Throws LogicalError 400 for settings that are invalid or not supported. */
+const checkedRole = (role: Role): Role => {
   const broken = UNSUPPORTED.find(([, isUsed]) => isUsed(role))
   if (broken) throw unsupported(broken[0])
   if (role.max_ttl > 0 && role.ttl > role.max_ttl) throw invalid('"ttl" value must be less than "max_ttl" value')
-  if (role.key_type !== 'any') {
-    if (!isKeyType(role.key_type)) throw invalid(`unknown key type: ${role.key_type}`)
-    parseKeyBits(role.key_type, role.key_bits)
+  const bits = role.key_type === 'any' ? role.key_bits : parseKeyBits(role.key_type, role.key_bits)
+  const signatureBits = parseSignatureBits(role.signature_bits)
+  checkUsageOids(role.ext_key_usage_oids)
+  checkPolicyOids(role.policy_identifiers)
+  if (role.allowed_other_sans.join() !== '*')
+    parseOtherNames(role.allowed_other_sans, 'error parsing allowed_other_sans')
+  return {
+    ...role,
+    issuer_ref: role.issuer_ref || DEFAULT_REFERENCE,
+    key_bits: bits,
+    signature_bits: signatureBits || (role.key_type === 'rsa' ? 256 : 0),
+    generate_lease: role.generate_lease && !role.no_store,
+    cn_validations: checkedValidations(role.cn_validations),
   }
-  parseSignatureBits(role.signature_bits)
-  parseOids('ext_key_usage_oids', role.ext_key_usage_oids)
-  parseOids('policy_identifiers', role.policy_identifiers)
-  if (role.not_after !== '') parseNotAfter(role.not_after)
-  const { cn_validations: validations } = role
-  const unknown = validations.find((name) => !CN_VALIDATIONS.has(name))
-  if (unknown !== undefined) throw invalid(`unknown cn_validations type: ${unknown}`)
-  if (validations.includes('disabled') && validations.length > 1) {
-    throw invalid('cannot specify "disabled" along with other values in cn_validations')
+}
+
+/** Returns the validations, or the default without any. Throws LogicalError 400 for an unknown one. */
+const checkedValidations = (names: readonly string[]): readonly string[] => {
+  const unknown = names.find((name) => !CN_VALIDATIONS.has(name))
+  if (unknown !== undefined) throw invalid(`cn_validations value incorrect: unknown type: \`${unknown}\``)
+  if (names.includes('disabled') && names.length > 1) {
+    throw invalid('cn_validations value incorrect: cannot specify `disabled` along with `email` or `hostname`')
   }
+  return names.length > 0 ? names : DEFAULT_LISTS.cn_validations
 }

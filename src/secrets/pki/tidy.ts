@@ -1,26 +1,21 @@
 /** Removes expired certificates of this cluster, and expired issuers. */
 import { formatTime } from '../../base/rfc3339.js'
 import type { BackendContext } from '../../logical/backend.js'
-import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
-import { invalid } from '../../logical/errors.js'
-import { bool, duration } from '../../logical/fields.js'
+import { definePath, type PathSpec } from '../../logical/backend.js'
 import type { Response } from '../../logical/request.js'
 import { tidyAnswer } from '../../logical/tidy.js'
 import type { Authorities } from './authorities.js'
 import type { CertificateStore } from './certificate-store.js'
 import type { Revocation } from './revocation.js'
-
-const HOUR_SECONDS = 3600
-
-const FIELDS = {
-  tidy_cert_store: bool('Removes expired certificates.'),
-  tidy_revoked_certs: bool('Removes expired certificates that were revoked, and rebuilds the revocation lists.'),
-  tidy_expired_issuers: bool('Removes expired issuers, except for the default issuer.'),
-  safety_buffer: duration('Time between the expiry and the removal of a certificate.', 72 * HOUR_SECONDS),
-  issuer_safety_buffer: duration('Time between the expiry and the removal of an issuer.', 8760 * HOUR_SECONDS),
-} as const
-
-type TidyCall = Pick<Call<typeof FIELDS>, 'values'>
+import {
+  autoTidyOf,
+  autoTidyPath,
+  checkedTidy,
+  hasTargets,
+  NO_TARGETS,
+  TIDY_FIELDS,
+  type TidyValues,
+} from './tidy-config.js'
 
 type State = 'Inactive' | 'Running' | 'Finished' | 'Error' | 'Cancelled'
 
@@ -31,7 +26,7 @@ interface Status {
   finishedMs: number
   issued: number
   revoked: number
-  values: TidyCall['values'] | undefined
+  values: TidyValues | undefined
 }
 
 const NEVER: Readonly<Status> = {
@@ -44,7 +39,26 @@ const NEVER: Readonly<Status> = {
   values: undefined,
 }
 
-/** Runs at most one tidy operation at a time. */
+/** The fields of a request that the status always contains. */
+const SHOWN = Object.keys(TIDY_FIELDS).filter(
+  (name) => name !== 'tidy_revocation_list' && name !== 'revocation_queue_safety_buffer',
+)
+
+/** The numbers of things that this server does not have. */
+const COUNTS = [
+  'missing_issuer_cert_count',
+  'revocation_queue_deleted_count',
+  'cross_revoked_cert_deleted_count',
+  'total_acme_account_count',
+  'acme_account_deleted_count',
+  'acme_account_revoked_count',
+  'acme_orders_deleted_count',
+] as const
+
+/**
+ * Runs at most one tidy operation at a time. An automatic operation starts with the first certificate that is issued
+ * after the interval: without new certificates, there is nothing new to remove.
+ */
 export class Tidy {
   readonly #authorities: Authorities
   readonly #store: CertificateStore
@@ -52,11 +66,14 @@ export class Tidy {
   #status: Status = { ...NEVER }
   #isCancelled = false
   #running: Promise<void> = Promise.resolve()
+  /** When the latest operation ended, or else when the mount was opened. */
+  #latestMs: number
 
   constructor(authorities: Authorities, store: CertificateStore, revocation: Revocation) {
     this.#authorities = authorities
     this.#store = store
     this.#revocation = revocation
+    this.#latestMs = authorities.context.clock.now()
   }
 
   get #context(): BackendContext {
@@ -71,13 +88,14 @@ export class Tidy {
 
   paths(): PathSpec[] {
     return [
-      definePath('tidy', FIELDS, 'Remove expired certificates in the background.', {
-        update: (call) => this.#start(call),
+      definePath('tidy', TIDY_FIELDS, 'Remove expired certificates in the background.', {
+        update: ({ values }) => this.#request(checkedTidy(values)),
       }),
       definePath('tidy-cancel', {}, 'Stop the tidy operation.', {
         update: () => {
-          if (this.#status.state !== 'Running')
-            throw invalid('Tidy operation cannot be cancelled as none is currently running.')
+          if (this.#status.state !== 'Running') {
+            return { warnings: ['Tidy operation cannot be cancelled as none is currently running.'] }
+          }
           this.#isCancelled = true
           return this.#show()
         },
@@ -85,29 +103,38 @@ export class Tidy {
       definePath('tidy-status', {}, 'The state of the tidy operation, or of the latest one.', {
         read: () => this.#show(),
       }),
+      autoTidyPath(this.#context),
     ]
   }
 
-  #start({ values }: TidyCall): Response {
-    if (values.safety_buffer < 1) throw invalid('safety_buffer must be greater than zero')
-    if (values.issuer_safety_buffer < 1) throw invalid('issuer_safety_buffer must be greater than zero')
-    if (!(values.tidy_cert_store || values.tidy_revoked_certs || values.tidy_expired_issuers)) {
-      return {
-        warnings: [
-          'No targets to tidy; specify tidy_cert_store=true or tidy_revoked_certs=true or tidy_expired_issuers=true to start a tidy operation.',
-        ],
-      }
-    }
-    if (this.#status.state === 'Running') return tidyAnswer(false)
+  #request(values: TidyValues): Response {
+    if (!this.#start(values)) return tidyAnswer(false)
+    return hasTargets(values)
+      ? tidyAnswer(true)
+      : { ...tidyAnswer(true), warnings: [`Manual tidy requested but ${NO_TARGETS}`] }
+  }
+
+  /** Starts an operation if automatic operations are enabled and the interval is over. */
+  startIfDue(): void {
+    const config = autoTidyOf(this.#context)
+    if (config.enabled && this.#context.clock.now() >= this.#latestMs + config.interval_duration * 1000)
+      this.#start(config)
+  }
+
+  /** Starts an operation. Returns false if one is in progress. */
+  #start(values: TidyValues): boolean {
+    if (this.#status.state === 'Running') return false
     this.#isCancelled = false
     this.#status = { ...NEVER, state: 'Running', startedMs: this.#context.clock.now(), values }
     this.#running = this.#run(values)
-    return tidyAnswer(true)
+    return true
   }
 
-  async #run(values: TidyCall['values']): Promise<void> {
-    const finish = (state: State, error: string | null = null) =>
-      Object.assign(this.#status, { state, error, finishedMs: this.#context.clock.now() })
+  async #run(values: TidyValues): Promise<void> {
+    const finish = (state: State, error: string | null = null) => {
+      this.#latestMs = this.#context.clock.now()
+      Object.assign(this.#status, { state, error, finishedMs: this.#latestMs })
+    }
     try {
       const before = this.#context.clock.now() - values.safety_buffer * 1000
       if (values.tidy_cert_store) this.#status.issued = await this.#removeExpired('issued', before)
@@ -151,21 +178,22 @@ export class Tidy {
   #show(): Response {
     const { state, error, startedMs, finishedMs, issued, revoked, values } = this.#status
     const timeOf = (ms: number) => (ms === 0 ? null : formatTime(ms))
-    const hasStarted = values !== undefined
+    const counts = Object.fromEntries(COUNTS.map((name) => [name, values ? 0 : null]))
     return {
       data: {
+        ...(values ?? Object.fromEntries(SHOWN.map((name) => [name, null]))),
+        ...counts,
+        ...(values && { last_auto_tidy_finished: formatTime(this.#latestMs) }),
         state,
         error,
         time_started: timeOf(startedMs),
         time_finished: timeOf(finishedMs),
         message: null,
-        cert_store_deleted_count: hasStarted ? issued : null,
-        revoked_cert_deleted_count: hasStarted ? revoked : null,
-        tidy_cert_store: values?.tidy_cert_store ?? null,
-        tidy_revoked_certs: values?.tidy_revoked_certs ?? null,
-        tidy_expired_issuers: values?.tidy_expired_issuers ?? null,
-        safety_buffer: values?.safety_buffer ?? null,
-        issuer_safety_buffer: values?.issuer_safety_buffer ?? null,
+        cert_store_deleted_count: values ? issued : null,
+        revoked_cert_deleted_count: values ? revoked : null,
+        current_cert_store_count: null,
+        current_revoked_cert_count: null,
+        internal_backend_uuid: this.#context.mount.uuid,
       },
     }
   }

@@ -1,4 +1,5 @@
 /** The URLs in certificates: those of the issuer, or else those of the mount. */
+import { messageOf } from '../../base/printable.js'
 import type { BackendContext, Call, PathSpec } from '../../logical/backend.js'
 import { definePath, sentBy } from '../../logical/backend.js'
 import { decidedByPrimary } from '../../logical/decided-by-primary.js'
@@ -32,22 +33,26 @@ interface ClusterConfig {
   readonly aiaPath: string
 }
 
+const NO_ADDRESS = 'unable to template AIA URLs as we lack local cluster address information'
+
 const KEY = 'config/urls'
 const CLUSTER_KEY = 'config/cluster'
 
-const isEmpty = ({ issuingCertificates, crlDistributionPoints, ocspServers }: UrlSettings): boolean =>
+export const hasNoUrls = ({ issuingCertificates, crlDistributionPoints, ocspServers }: UrlSettings): boolean =>
   issuingCertificates.length + crlDistributionPoints.length + ocspServers.length === 0
+
+const INVALID_URL = 'invalid URL found in Authority Information Access (AIA) parameter'
 
 /** Throws LogicalError 400 for a text that is not a URL. Templates are not checked. */
 export const checkUrls = (urls: UrlSettings): UrlSettings => {
   if (urls.isTemplated) return urls
   for (const [field, list] of [
-    ['issuing certificates', urls.issuingCertificates],
-    ['CRL distribution points', urls.crlDistributionPoints],
-    ['OCSP servers', urls.ocspServers],
+    ['issuing_certificates', urls.issuingCertificates],
+    ['crl_distribution_points', urls.crlDistributionPoints],
+    ['ocsp_servers', urls.ocspServers],
   ] as const) {
     const wrong = list.find((text) => !URL.canParse(text))
-    if (wrong !== undefined) throw invalid(`invalid URL found in ${field}: ${wrong}`)
+    if (wrong !== undefined) throw invalid(`${INVALID_URL} ${field}: ${wrong}`)
   }
   return urls
 }
@@ -69,27 +74,46 @@ export class UrlConfig {
 
   /** Returns true if neither the mount nor the issuer has URLs. */
   isMissing(issuer?: IssuerRecord): boolean {
-    return isEmpty(this.#stored() ?? NO_URLS) && isEmpty(issuer?.urls ?? NO_URLS)
+    return hasNoUrls(this.#stored() ?? NO_URLS) && hasNoUrls(issuer?.urls ?? NO_URLS)
   }
 
   /** Returns the URLs of certificates of an issuer. Throws LogicalError 400 if a template has no value. */
   of(issuer: IssuerRecord | undefined): Omit<UrlSettings, 'isTemplated'> {
     const own = issuer?.urls ?? NO_URLS
-    const urls = isEmpty(own) ? (this.#stored() ?? NO_URLS) : own
-    if (!urls.isTemplated || !issuer) return urls.isTemplated ? NO_URLS : urls
+    const urls = hasNoUrls(own) ? (this.#stored() ?? NO_URLS) : own
+    if (!issuer) return urls.isTemplated ? NO_URLS : urls
+    return this.#filled(urls, issuer.id, 'error fetching CA certificate: unable to fetch AIA URL information: ')
+  }
+
+  /** Returns the URLs without templates. Throws LogicalError 400 if a template has no value. */
+  #filled(urls: UrlSettings, issuerId: string, beginning = ''): Omit<UrlSettings, 'isTemplated'> {
+    if (!urls.isTemplated) return urls
     const { path, aiaPath } = this.#cluster()
-    const values = { issuer_id: issuer.id, cluster_path: path, cluster_aia_path: aiaPath }
+    const missing = (name: string) => invalid(`${beginning}${NO_ADDRESS} (${name})`)
     const fill = (texts: readonly string[]) =>
-      texts.map((text) =>
-        text.replaceAll(/\{\{(issuer_id|cluster_path|cluster_aia_path)\}\}/g, (_, name: keyof typeof values) => {
-          if (values[name] === '') throw invalid(`unable to template AIA URLs: config/cluster does not set ${name}`)
-          return values[name]
-        }),
-      )
+      texts.map((text) => {
+        if (text.includes('{{cluster_path}}') && path === '') throw missing('path')
+        if (text.includes('{{cluster_aia_path}}') && aiaPath === '') throw missing('aia_path')
+        return text
+          .replaceAll('{{cluster_path}}', path)
+          .replaceAll('{{cluster_aia_path}}', aiaPath)
+          .replaceAll('{{issuer_id}}', issuerId)
+      })
     return {
       issuingCertificates: fill(urls.issuingCertificates),
       crlDistributionPoints: fill(urls.crlDistributionPoints),
       ocspServers: fill(urls.ocspServers),
+    }
+  }
+
+  /** Returns the warning about templates that have no value yet. */
+  warningsOf(urls: UrlSettings, issuerId: string): string[] {
+    try {
+      this.#filled(urls, issuerId)
+      return []
+    } catch (error) {
+      const hint = 'Consider setting the cluster-local address if it is not already set.'
+      return [`issuance may fail: ${messageOf(error)}\n\n${hint}`]
     }
   }
 
@@ -107,10 +131,7 @@ export class UrlConfig {
     const showCluster = ({ path, aiaPath }: ClusterConfig) => ({ data: { path, aia_path: aiaPath } })
     return [
       definePath('config/urls', FIELDS, 'Read or change the URLs in certificates.', {
-        read: () => {
-          const urls = this.#stored()
-          return urls && show(urls)
-        },
+        read: () => show(this.#stored() ?? NO_URLS),
         update: (call: Call<typeof FIELDS>) =>
           storage.write((tx) => {
             const sent = sentBy(call)
@@ -122,7 +143,7 @@ export class UrlConfig {
               isTemplated: sent('enable_templating') ?? before.isTemplated,
             })
             putJson(tx, KEY, urls)
-            return show(urls)
+            return { ...show(urls), warnings: this.warningsOf(urls, '') }
           }),
       }),
       definePath('config/cluster', CLUSTER_FIELDS, 'Read or change the addresses of this cluster.', {
@@ -131,8 +152,10 @@ export class UrlConfig {
           const sent = sentBy(call)
           const before = this.#cluster()
           const config = { path: sent('path') ?? before.path, aiaPath: sent('aia_path') ?? before.aiaPath }
-          const wrong = [config.path, config.aiaPath].find((text) => text !== '' && !URL.canParse(text))
-          if (wrong !== undefined) throw invalid(`invalid, non-URL path given to cluster: ${wrong}`)
+          for (const name of ['path', 'aia_path'] as const) {
+            const text = sent(name) ?? ''
+            if (text !== '' && !URL.canParse(text)) throw invalid(`invalid, non-URL ${name} given to cluster: ${text}`)
+          }
           return localStorage.write((tx) => {
             putJson(tx, CLUSTER_KEY, config)
             return showCluster(config)

@@ -21,13 +21,20 @@ const EXT_KEY_USAGES = {
   microsoftkernelcodesigning: '1.3.6.1.4.1.311.61.1.1',
 } as const
 
-const OID = /^[0-2](?:\.\d{1,20}){1,30}$/
+export const isOid = (text: string): boolean => /^[0-2](?:\.\d{1,20}){1,30}$/.test(text)
 
-/** Returns the object identifiers. Throws LogicalError 400 for an invalid one. */
-export const parseOids = (field: string, texts: readonly string[]): readonly string[] => {
-  const wrong = texts.find((text) => !OID.test(text))
-  if (wrong !== undefined) throw invalid(`${JSON.stringify(wrong)} in ${field} is not an object identifier`)
-  return texts
+/** Throws LogicalError 400 for an extended key usage that is not an object identifier. */
+export const checkUsageOids = (oids: readonly string[]): void => {
+  const wrong = oids.find((text) => !isOid(text))
+  if (wrong !== undefined) {
+    throw invalid(`${JSON.stringify(wrong)} could not be parsed as a valid oid for an extended key usage`)
+  }
+}
+
+/** Throws LogicalError 400 for a policy that is not an object identifier. */
+export const checkPolicyOids = (oids: readonly string[]): void => {
+  const wrong = oids.find((text) => !isOid(text))
+  if (wrong !== undefined) throw invalid(`Policy Identifier ${JSON.stringify(wrong)} is not a valid OID`)
 }
 
 /** Returns the bits of key usages; unknown names have none, as in Vault. The prefix `KeyUsage` is optional. */

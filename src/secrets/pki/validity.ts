@@ -22,7 +22,7 @@ export interface Validity {
 const NOT_AFTER = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/
 
 /** Throws LogicalError 400 for a text in another format. */
-export const parseNotAfter = (text: string): number => {
+const parseNotAfter = (text: string): number => {
   const ms = NOT_AFTER.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(ms)) throw invalid(`not_after ${JSON.stringify(text)} is not a time such as 2031-01-01T00:00:00Z`)
   return ms
@@ -43,7 +43,7 @@ export const decideValidity = ({ nowMs, ttl, notAfter, role, mount }: ValidityRe
       warnings: [`not_after ${end} is after the maximum TTL, so the maximum TTL is being used`],
     }
   }
-  const wanted = ttl || role.ttl || Math.min(mount.defaultLeaseTtlSeconds, maximum)
+  const wanted = ttl || role.ttl || mount.defaultLeaseTtlSeconds
   if (wanted <= maximum) return { notAfterMs: nowMs + wanted * 1000, warnings: [] }
   const [asked, most] = [wanted, maximum].map(formatGoDuration)
   const warning = `TTL "${asked}" is longer than permitted maxTTL "${most}", so maxTTL is being used`

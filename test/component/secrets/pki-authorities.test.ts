@@ -1,5 +1,7 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { constants, createPrivateKey, verify, X509Certificate } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { encodeDer, readDerSequence } from '../../../src/crypto/der.js'
+import { derOf } from '../../../src/crypto/pem.js'
 import { dataOf, refusal } from '../../support/backend-harness.js'
 import { certificateIn, isPair, PkiMount } from '../../support/pki-mount.js'
 
@@ -33,7 +35,8 @@ describe('roots', () => {
       key_id: root.key_id,
       leaf_not_after_behavior: 'err',
       manual_chain: null,
-      usage: 'read-only,issuing-certificates,crl-signing,ocsp-signing',
+      revocation_signature_algorithm: 'ECDSAWithSHA256',
+      usage: 'crl-signing,issuing-certificates,ocsp-signing,read-only',
     })
     expect(dataOf(await pki.list('certs'))).toEqual({ keys: [root.serial_number] })
     expect(dataOf(await pki.list('issuers'))).toMatchObject({
@@ -51,17 +54,16 @@ describe('roots', () => {
 
   it('names, sources of keys and types of keys that are not valid are rejected', async () => {
     await pki.root({ issuer_name: 'one', key_name: 'k' })
-    expect(await refused('root/generate/internal')).toBe('the common_name field is required')
     expect(await refused('root/generate/kms', { common_name: 'a' })).toMatch(/^managed keys are not supported/)
-    expect(await refused('root/generate/x', { common_name: 'a' })).toBe('unknown key source: x')
+    expect(await refused('root/generate/x', { common_name: 'a' })).toMatch(/^the "exported" path parameter must be/)
     const body = { common_name: 'a', key_type: 'ec' }
     expect(await refused('root/generate/internal', { ...body, issuer_name: 'one' })).toBe('issuer name already in use')
     expect(await refused('root/generate/internal', { ...body, key_name: 'k' })).toBe('key name already in use')
     expect(await refused('root/generate/internal', { ...body, issuer_name: 'default' })).toMatch(/^reserved keyword/)
-    expect(await refused('root/generate/internal', { ...body, key_type: 'dsa' })).toBe('unknown key type: dsa')
+    expect(await refused('root/generate/internal', { ...body, key_type: 'dsa' })).toBe('unknown key type dsa')
     expect(await refused('root/generate/internal', { ...body, key_bits: 224 })).toMatch(/P-224/)
     expect(await refused('root/generate/internal', { common_name: 'a', key_bits: 1024 })).toBe(
-      'unsupported bit length for RSA key: 1024',
+      'RSA keys < 2048 bits are unsafe and not supported: got 1024',
     )
   })
 
@@ -82,7 +84,7 @@ describe('roots', () => {
     ] as const) {
       expect(await refusal(pki.read(path))).toEqual(['internal', `unable to find PKI ${kind} for reference: none`])
     }
-    expect(await pki.call('delete', 'issuer/none')).toBeUndefined()
+    expect(await pki.call('delete', 'issuer/none')).toEqual({})
     expect(await pki.call('delete', 'key/none')).toBeUndefined()
   })
 
@@ -152,15 +154,18 @@ describe('intermediates', () => {
       'invalid-request',
       'signing certificate has a max path length of zero, and cannot issue further CA certificates',
     ])
-    expect(await refused('root/sign-intermediate', { csr, common_name: 'x', max_path_length: 1 })).toMatch(
-      /must be less/,
-    )
+    const zero = await pki.write('root/sign-intermediate', { csr, common_name: 'x' })
+    expect(zero?.warnings).toContainEqual(expect.stringMatching(/^Max path length of the signed certificate is zero/))
   })
 
-  it('the validity of an intermediate ends with its root, and its CSR values are used on request', async () => {
+  it('an intermediate can outlive its root with a warning, and its CSR values are used on request', async () => {
     await pki.root({ ttl: '100h' })
     const { signed, csr } = await createIntermediate({ ttl: '700h' })
-    expect(signed.expiration).toBe((pki.clock.now() + 100 * 3_600_000) / 1000)
+    expect(signed.expiration).toBe((pki.clock.now() + 700 * 3_600_000) / 1000)
+    const late = await pki.write('root/sign-intermediate', { csr, common_name: 'late', ttl: '700h' })
+    expect(late?.warnings?.[0]).toMatch(/^The expiration time for the signed certificate is after/)
+    const strict = { csr, common_name: 'late', ttl: '700h', enforce_leaf_not_after_behavior: true }
+    expect(await refused('root/sign-intermediate', strict)).toMatch(/^cannot satisfy request/)
     const own = certificateIn(
       await pki.data('root/sign-intermediate', { csr, common_name: 'no', use_csr_values: true }),
     )
@@ -186,8 +191,9 @@ describe('imports', () => {
     const issued = certificateIn(await other.data('issue/web', { common_name: 'a.example.com' }))
     expect(issued.verify(certificateIn(root).publicKey)).toBe(true)
     expect((await refusal(other.write('issuers/import/cert', { pem_bundle: bundle })))[1]).toMatch(/private keys/)
-    expect((await refusal(other.write('config/ca', { pem_bundle: String(issued) })))[1]).toMatch(/non-CA certificate/)
-    expect((await refusal(other.write('config/ca', { pem_bundle: 'x' })))[1]).toMatch(/no data$/)
+    expect((await refusal(other.write('config/ca', { pem_bundle: String(issued) })))[1]).toMatch(/non-CA certificate\n/)
+    expect((await refusal(other.write('config/ca', { pem_bundle: 'x' })))[1]).toMatch(/too short/)
+    expect((await refusal(other.write('config/ca', { pem_bundle: 'x'.repeat(80) })))[1]).toMatch(/no data$/)
   })
 
   it('an issuer without a key gets the key that is imported later', async () => {
@@ -217,7 +223,7 @@ describe('keys', () => {
     expect(root.key_id).toBe(made.key_id)
     expect((await refusal(pki.call('delete', 'key/two')))[1]).toContain(String(root.issuer_id))
     const removed = await pki.call('delete', `issuer/${String(root.issuer_id)}`)
-    expect(removed?.warnings).toEqual([expect.stringContaining('was the default issuer')])
+    expect(removed?.warnings).toEqual([expect.stringContaining('this was configured as the default issuer')])
     await pki.call('delete', 'key/two')
     expect(await pki.list('keys')).toBeUndefined()
   })
@@ -229,22 +235,70 @@ describe('issuers', () => {
     const id = String(root.issuer_id)
     await pki.data(`issuer/${id}`, { issuer_name: 'two', usage: 'crl-signing', leaf_not_after_behavior: 'truncate' })
     expect(await pki.shown('issuer/two')).toMatchObject({
-      usage: 'read-only,crl-signing',
+      usage: 'crl-signing,read-only',
       leaf_not_after_behavior: 'truncate',
     })
     await pki.role('web')
     expect(await refused('issue/web', { common_name: 'a.example.com' })).toMatch(
-      /^requested usage issuing-certificates/,
+      /requested usage issuing-certificates for issuer \[id:.* \/ name:two\] but only had usage crl-signing,read-only$/,
     )
     await pki.call('patch', 'issuer/two', { usage: 'issuing-certificates,crl-signing' })
     expect(await pki.shown('issuer/two')).toMatchObject({
       issuer_name: 'two',
-      usage: 'read-only,issuing-certificates,crl-signing',
+      usage: 'crl-signing,issuing-certificates,read-only',
       leaf_not_after_behavior: 'truncate',
     })
     await pki.call('patch', 'issuer/two', { manual_chain: 'self' })
     expect(await pki.shown('issuer/two')).toMatchObject({ manual_chain: [id] })
-    expect(await refused(`issuer/${id}`, { usage: 'x' })).toBe('unknown name for usage: x')
-    expect(await refused(`issuer/${id}`, { revocation_signature_algorithm: 'SHA256WithRSA' })).toMatch(/not supported/)
+    expect(await refused(`issuer/${id}`, { usage: 'x' })).toMatch(/^Unable to parse specified usages: \[x\]/)
+    expect(await refused(`issuer/${id}`, { revocation_signature_algorithm: 'SHA256WithRSA' })).toMatch(/is ec$/)
+    expect(await refused(`issuer/${id}`, { revocation_signature_algorithm: 'x' })).toMatch(/^Unknown signature algo/)
+  })
+
+  it('the list of an issuer with RSA keys has the selected signature', async () => {
+    const root = await pki.root({ key_type: 'rsa', signature_bits: 384 })
+    const id = String(root.issuer_id)
+    expect(await pki.shown(`issuer/${id}`)).toMatchObject({ revocation_signature_algorithm: 'SHA384WithRSA' })
+    const algorithm = 'SHA512WithRSAPSS'
+    const changed = await pki.data(`issuer/${id}`, { revocation_signature_algorithm: algorithm.toLowerCase() })
+    expect(changed).toMatchObject({ revocation_signature_algorithm: algorithm })
+    await pki.shown('crl/rotate')
+    const { certificate: list } = await pki.shown('cert/crl')
+    const [content, , signature] = readDerSequence(derOf(String(list)))
+    const key = { key: certificateIn(root).publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 64 }
+    const signed = encodeDer(0x30, [content?.content ?? Buffer.alloc(0)])
+    expect(verify('sha512', signed, key, signature?.content.subarray(1) ?? Buffer.alloc(0))).toBe(true)
+  })
+})
+
+describe('self-issued certificates', () => {
+  it('another issuer signs a self-issued certificate with its serial number, names and key', async () => {
+    const [old, next] = [
+      await pki.root({ issuer_name: 'old' }),
+      await new PkiMount().root({ common_name: 'next.test' }),
+    ]
+    const signed = await pki.data('root/sign-self-issued', { certificate: String(next.certificate) })
+    const [certificate, given] = [certificateIn(signed), certificateIn(next)]
+    expect(certificate.verify(certificateIn(old).publicKey)).toBe(true)
+    expect([certificate.issuer, certificate.ca]).toEqual(['CN=root.test', true])
+    for (const field of ['subject', 'serialNumber', 'validFrom', 'validTo'] as const) {
+      expect(certificate[field]).toBe(given[field])
+    }
+    expect(signed.issuing_ca).toBe(old.certificate)
+  })
+
+  it('only a self-issued authority is signed, and its type of key can be required', async () => {
+    await pki.root()
+    await pki.role('web')
+    const sign = (certificate: unknown, more = {}) =>
+      refused('root/sign-self-issued', { certificate: String(certificate), ...more })
+    expect(await sign('x')).toBe('certificate could not be PEM-decoded')
+    const leaf = await pki.data('issue/web', { common_name: 'a.example.com' })
+    expect(await sign(leaf.certificate)).toBe('given certificate is not a CA certificate')
+    const { csr } = await pki.data('intermediate/generate/internal', { common_name: 'sub', key_type: 'ec' })
+    const sub = await pki.data('root/sign-intermediate', { csr: String(csr) })
+    expect(await sign(sub.certificate)).toBe('given certificate is not self-issued')
+    const rsa = await pki.root({ key_type: 'rsa' })
+    expect(await sign(rsa.certificate, { require_matching_certificate_algorithms: true })).toMatch(/does not match/)
   })
 })

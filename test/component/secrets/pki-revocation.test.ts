@@ -80,7 +80,7 @@ describe('revocation', () => {
     await pki.role('web')
     const [one, two] = [await issue(), await issue()]
     const body = { serial_number: one.serial, private_key: String(two.private_key) }
-    expect((await refusal(pki.write('revoke-with-key', body)))[1]).toMatch(/does not belong/)
+    expect((await refusal(pki.write('revoke-with-key', body)))[1]).toMatch(/^provided private key does not match/)
     const own = { ...body, private_key: String(one.private_key) }
     expect(await pki.data('revoke-with-key', own)).toMatchObject({ state: 'revoked' })
   })
@@ -149,7 +149,9 @@ describe('revocation', () => {
     const { crl } = await pki.shown(`issuer/${String(root.issuer_id)}/crl`)
     expect(await pki.revokedIn(crl, root.certificate)).toEqual([signed.serial_number])
     await pki.role('web', { issuer_ref: id })
-    expect((await refusal(pki.write('issue/web', { common_name: 'a.example.com' })))[1]).toMatch(/is revoked/)
+    expect((await refusal(pki.write('issue/web', { common_name: 'a.example.com' })))[1]).toMatch(
+      /but only had usage crl-signing,ocsp-signing,read-only$/,
+    )
   })
 })
 
@@ -186,7 +188,7 @@ describe('fetching', () => {
     const root = await pki.root()
     const PEM = '-----BEGIN CERTIFICATE---'.slice(0, 24)
     expect(await raw('ca/pem')).toEqual([200, 'application/pem-certificate-chain', PEM])
-    expect(await raw('ca_chain')).toEqual([200, 'application/pem-certificate-chain', PEM])
+    expect(await raw('ca_chain')).toEqual([200, 'application/pkix-cert', PEM])
     expect(await raw('issuer/default/pem')).toEqual([200, 'application/pem-certificate-chain', PEM])
     expect(await raw('crl/pem')).toEqual([200, 'application/x-pem-file', '-----BEGIN X509 CRL-----'])
     expect((await pki.read('ca'))?.raw).toEqual({
@@ -212,7 +214,10 @@ describe('tidy', () => {
       await issue('a.example.com', '700h'),
     ]
     await pki.data('revoke', { serial_number: revoked.serial })
-    expect((await pki.write('tidy'))?.warnings).toEqual([expect.stringMatching(/^No targets to tidy/)])
+    expect((await pki.write('tidy'))?.warnings).toEqual([
+      expect.stringMatching(/^Manual tidy requested but no tidy operations were set/),
+    ])
+    await until(async () => (await pki.shown('tidy-status')).state === 'Finished')
     pki.clock.advance(3 * HOUR_MS)
     const started = await pki.write('tidy', { tidy_cert_store: true, tidy_revoked_certs: true, safety_buffer: '1h' })
     expect(started?.status).toBe(202)
@@ -225,6 +230,30 @@ describe('tidy', () => {
     const { keys } = dataOf(await pki.list('certs')) as { keys: string[] }
     expect([keys.includes(short.serial), keys.includes(long.serial)]).toEqual([false, true])
     expect(await pki.list('certs/revoked')).toBeUndefined()
-    expect((await refusal(pki.write('tidy-cancel')))[1]).toMatch(/cannot be cancelled/)
+    expect((await pki.write('tidy-cancel'))?.warnings).toEqual([expect.stringMatching(/cannot be cancelled/)])
+  })
+
+  it('an automatic operation begins with the first certificate after the interval', async () => {
+    await pki.root()
+    await pki.role('web')
+    const config = { enabled: true, interval_duration: '2h', tidy_cert_store: true, safety_buffer: '1h' }
+    expect(await pki.data('config/auto-tidy', config)).toMatchObject({ interval_duration: 7200, tidy_cert_store: true })
+    const short = await issue('a.example.com', '10m')
+    pki.clock.advance(1.5 * HOUR_MS)
+    await issue()
+    expect((await pki.shown('tidy-status')).state).toBe('Inactive')
+    pki.clock.advance(HOUR_MS)
+    await issue()
+    await until(async () => (await pki.shown('tidy-status')).state === 'Finished')
+    expect(await pki.read(`cert/${short.serial}`)).toBeUndefined()
+  })
+
+  it.each([
+    [{ enabled: true }, /^Auto-tidy enabled but no tidy operations were requested\. Enable at least one/],
+    [{ safety_buffer: 0 }, /^given safety_buffer must be at least one second; got: 0$/],
+    [{ pause_duration: 'x' }, /^unable to parse given pause_duration/],
+    [{ publish_stored_certificate_count_metrics: true }, /^Can not publish a running storage metrics count/],
+  ])('the settings %j of automatic operations are rejected', async (body, text) => {
+    expect((await refusal(pki.write('config/auto-tidy', body)))[1]).toMatch(text)
   })
 })

@@ -1,10 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import {
   areSubsets,
   canonicalAddress,
   contains,
   formatCidr,
   isAddressInAny,
+  maskedBlock,
   parseCidr,
   parseCidrOrAddress,
 } from '../../../src/base/cidr.js'
@@ -129,4 +130,17 @@ test('the subset check of ten thousand blocks in ten thousand others is fast', (
   expect(areSubsets([...blocks('0/25'), '250.0.0.1'], blocks('0/24'))).toBe(false)
   // Comparing all pairs takes several seconds.
   expect((process.cpuUsage().user - startMs) / 1000).toBeLessThan(1500)
+})
+
+describe('an address with a mask', () => {
+  it.each([
+    ['0a000000ff000000', '10.0.0.0/8'],
+    ['0a000001ffffffff', '10.0.0.1/32'],
+    [`20010db8${'0'.repeat(24)}${'f'.repeat(8)}${'0'.repeat(24)}`, '2001:db8::/32'],
+    ['0a000000ff00ff00', undefined],
+    ['0a0000', undefined],
+    ['', undefined],
+  ])('%s is %s', (hex, block) => {
+    expect(maskedBlock(Buffer.from(hex, 'hex'))).toBe(block)
+  })
 })

@@ -43,19 +43,19 @@ const rejected = async (path: string, body: JsonObject) => (await refusal(cert.w
 describe('roles of cert', () => {
   const DEFAULTS = {
     ...EMPTY_TOKEN_FIELDS,
-    allowed_common_names: [],
-    allowed_dns_sans: [],
-    allowed_email_sans: [],
-    allowed_metadata_extensions: [],
-    allowed_names: [],
-    allowed_organizational_units: [],
-    allowed_uri_sans: [],
+    allowed_common_names: null,
+    allowed_dns_sans: null,
+    allowed_email_sans: null,
+    allowed_metadata_extensions: null,
+    allowed_names: null,
+    allowed_organizational_units: null,
+    allowed_uri_sans: null,
     ocsp_ca_certificates: '',
     ocsp_enabled: false,
     ocsp_fail_open: false,
     ocsp_query_all_servers: false,
-    ocsp_servers_override: [],
-    required_extensions: [],
+    ocsp_servers_override: null,
+    required_extensions: null,
   }
 
   it('a role has defaults, and a write changes only the sent fields', async () => {
@@ -151,7 +151,8 @@ describe('login with a client certificate', () => {
 
   it('a login needs a certificate that a role trusts', async () => {
     await setRole('web')
-    expect(await refusal(cert.write('login'))).toEqual(NO_CERTIFICATE)
+    expect(await refusal(cert.write('login'))).toEqual(['invalid-request', 'tls connection required'])
+    expect(await refusal(loginWith([]))).toEqual(NO_CERTIFICATE)
     expect(await refused(await (await TestCertificate.authority('root')).issue())).toEqual(UNTRUSTED)
     expect(await refused(await root.issue({ from: -2, to: -1 }))).toEqual(UNTRUSTED)
     const broken = cert.call('update', 'login', {}, { peerCertificates: [Buffer.from('x')] })
@@ -225,7 +226,7 @@ describe('revocation lists', () => {
     const middle = await root.issue({ commonName: 'middle', isCa: true, uses: [] })
     const deep = await middle.issue()
     await cert.write('crls/Old', { crl: await root.revoke(client) })
-    expect(dataOf(await cert.read('crls/old'))).toEqual({ serials: { '13': {} } })
+    expect(dataOf(await cert.read('crls/old'))).toEqual({ cdp: null, serials: { '13': {} } })
     expect(await refused(client)).toEqual(NO_MATCH)
     expect((await login(deep, middle))?.displayName).toBe('web')
     await cert.write('crls/more', { crl: await root.revoke(middle) })
@@ -233,12 +234,13 @@ describe('revocation lists', () => {
     expect(dataOf(await cert.list('crls'))).toEqual({ keys: ['more', 'old'] })
     await cert.call('delete', 'crls/old')
     expect((await login(client))?.displayName).toBe('web')
-    expect(await cert.read('crls/old')).toBeUndefined()
+    expect(await refusal(cert.read('crls/old'))).toEqual(['invalid-request', 'no such CRL old'])
   })
 
   it('a list must be in PEM, and cannot come from a URL', async () => {
     expect(await rejected('crls/a', { url: 'http://a/crl' })).toMatch(/^"url" is not supported by this server/)
-    expect(await rejected('crls/a', {})).toBe('"crl" must be provided')
+    expect(await rejected('crls/a', {})).toBe("one of 'crl' or 'url' must be provided")
+    expect(await refusal(cert.call('delete', 'crls/a'))).toEqual(['invalid-request', 'no such CRL a'])
     expect(await rejected('crls/a', { crl: root.pem })).toMatch(/^failed to parse CRL/)
   })
 })
@@ -246,10 +248,18 @@ describe('revocation lists', () => {
 describe('the configuration of cert', () => {
   it('the configuration has defaults, and a write changes only the sent fields', async () => {
     const read = async () => dataOf(await cert.read('config'))
-    expect(await read()).toEqual({ disable_binding: false, enable_identity_alias_metadata: false })
+    expect(await read()).toEqual({
+      disable_binding: false,
+      enable_identity_alias_metadata: false,
+      ocsp_cache_size: 0,
+    })
     await cert.write('config', { disable_binding: true })
     await cert.write('config', { enable_identity_alias_metadata: true })
-    expect(await read()).toEqual({ disable_binding: true, enable_identity_alias_metadata: true })
+    expect(await read()).toEqual({
+      disable_binding: true,
+      enable_identity_alias_metadata: true,
+      ocsp_cache_size: 0,
+    })
     for (const name of ['ocsp_cache_size', 'role_cache_size', 'enable_metadata_on_failures']) {
       expect(await rejected('config', { [name]: 1 })).toBe(`${name} is not supported by this server`)
     }
