@@ -62,9 +62,7 @@ export const ABSENT: readonly AbsentFamily[] = [
       ...['wrapping_key', 'byok-export/{destination}/{source}', 'byok-export/{destination}/{source}/{version}'].map(
         (path) => `transit/${path}`,
       ),
-      ...['cache-config', 'config/keys', 'datakeys/{plaintext}/{name}', 'derivedkeys/{plaintext}/{name}'].map(
-        (path) => `transit/${path}`,
-      ),
+      ...['datakeys/{plaintext}/{name}', 'derivedkeys/{plaintext}/{name}'].map((path) => `transit/${path}`),
       ...['cmac/{name}', 'cmac/{name}/{url_mac_length}'].map((path) => `transit/${path}`),
     ],
   },

@@ -39,6 +39,20 @@ export const isEcdsaOfDigest = (
   return curve.verify(signature, digest, point, optionsOf(encoding))
 }
 
+/** Returns true for the DER encoding of an ECDSA signature: a sequence of two integers. */
+export const isDerSignature = (bytes: Buffer): boolean => {
+  const start = bytes[1] === 0x81 ? 3 : 2
+  const endOf = (at: number) => at + 2 + (bytes[at + 1] ?? 0)
+  const second = endOf(start)
+  return (
+    bytes[0] === 0x30 &&
+    bytes[start - 1] === bytes.length - start &&
+    bytes[start] === 0x02 &&
+    bytes[second] === 0x02 &&
+    endOf(second) === bytes.length
+  )
+}
+
 export type PssSaltLength = 'auto' | 'hash' | number
 
 interface PssOptions {

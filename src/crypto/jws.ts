@@ -88,8 +88,9 @@ export const parsePublicKey = (pem: string): VerificationKey | undefined =>
  * the bytes are not a key set.
  */
 export const parseKeySet = (bytes: Buffer): readonly VerificationKey[] | undefined => {
-  const keys = parseJsonObject(bytes)?.keys
-  if (!Array.isArray(keys)) return undefined
+  const document = parseJsonObject(bytes)
+  const keys = document?.keys ?? []
+  if (!document || !Array.isArray(keys)) return undefined
   return keys.flatMap((jwk: unknown) => {
     if (!isJsonObject(jwk) || (jwk.use !== undefined && jwk.use !== 'sig')) return []
     const found = usable(attempt(() => createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' })))

@@ -38,27 +38,26 @@ export const userOf = (claims: JsonObject, { userClaim, isUserClaimPointer }: Cl
   return value
 }
 
-/** Returns the groups of the user; undefined if the role has no claim for groups. Throws LogicalError 400. */
-export const groupsOf = (claims: JsonObject, { groupsClaim }: ClaimRules): readonly string[] | undefined => {
-  if (groupsClaim === '') return undefined
+/** Returns the groups of the user; none if the role has no claim for groups. Throws LogicalError 400. */
+export const groupsOf = (claims: JsonObject, { groupsClaim }: ClaimRules): readonly string[] => {
+  if (groupsClaim === '') return []
   const name = JSON.stringify(groupsClaim)
   const value = claimOf(claims, groupsClaim)
-  if (value === undefined || value === null) throw invalid(`${name} claim not found in token`)
+  if (value === undefined || value === null) throw invalid(`failed to fetch groups: ${name} claim not found in token`)
   const values = Array.isArray(value) ? value : [value]
   const isText = (one: JsonValue): one is string => typeof one === 'string'
   if (!values.every(isText)) throw invalid(`${name} claim could not be converted to string list`)
   return values
 }
 
-/** Returns the metadata that the role copies from claims. Skips absent claims. Throws LogicalError 400 for a list. */
+/** Returns the metadata that the role copies from claims. Skips absent claims. Throws LogicalError 400 for others. */
 export const metadataOf = (claims: JsonObject, { claimMappings }: ClaimRules): Record<string, string> => {
   const metadata: Record<string, string> = {}
   for (const [claim, key] of Object.entries(claimMappings)) {
     const value = claimOf(claims, claim)
     if (value === undefined || value === null) continue
-    const text = scalarText(value)
-    if (text === undefined) throw invalid(`error converting claim ${JSON.stringify(claim)} to string`)
-    metadata[key] = text
+    if (typeof value !== 'string') throw invalid(`error converting claim '${claim}' to string`)
+    metadata[key] = value
   }
   return metadata
 }
@@ -66,18 +65,32 @@ export const metadataOf = (claims: JsonObject, { claimMappings }: ClaimRules): R
 /** Throws LogicalError 400 unless each bound claim has one of its values. */
 export const checkBoundClaims = (claims: JsonObject, { boundClaims, boundClaimsType }: ClaimRules): void => {
   for (const [name, bound] of Object.entries(boundClaims)) {
-    const text = JSON.stringify(name)
+    const refuse = (why: string) => invalid(`error validating claims: ${why}`)
     const value = claimOf(claims, name)
-    if (value === undefined) throw invalid(`error validating claims: claim ${text} is missing`)
-    const texts = claimTexts(value)
-    if (!texts) throw invalid(`error validating claims: received claim ${text} is not a string or list`)
-    const expected = claimTexts(bound) ?? []
-    const isGood = (one: string) =>
-      boundClaimsType === 'glob' ? expected.some((glob) => matchesWildcards(glob, one)) : expected.includes(one)
-    if (!texts.some(isGood)) {
-      throw invalid(`error validating claims: claim ${text} does not match any associated bound claim values`)
+    if (value === undefined || value === null) throw refuse(`claim ${JSON.stringify(name)} is missing`)
+    const [received, expected] = [claimValues(value), claimValues(bound)]
+    if (!received) throw refuse(`received claim is not a string, bool, int or list: ${JSON.stringify(value)}`)
+    if (!expected) throw refuse(`bound claim is not a string, bool, int or list: ${JSON.stringify(bound)}`)
+    const isEqual = boundClaimsType === 'glob' ? matchesGlob : isSameScalar
+    if (!received.some((one) => expected.some((other) => isEqual(other, one)))) {
+      throw refuse(`claim ${JSON.stringify(name)} does not match any associated bound claim values`)
     }
   }
+}
+
+const matchesGlob = (glob: JsonValue, value: JsonValue): boolean =>
+  typeof glob === 'string' && typeof value === 'string' && matchesWildcards(glob, value)
+
+/** Compares two scalars of the same type: the text `true` is not the boolean. */
+const isSameScalar = (one: JsonValue, other: JsonValue): boolean =>
+  (typeof one === 'string') === (typeof other === 'string') &&
+  scalarText(one) !== undefined &&
+  scalarText(one) === scalarText(other)
+
+/** Returns the elements of a list, or a scalar as the only one; undefined for any other value. */
+export const claimValues = (value: JsonValue): readonly JsonValue[] | undefined => {
+  if (Array.isArray(value)) return value
+  return scalarText(value) === undefined ? undefined : [value]
 }
 
 /** Returns the texts of a scalar or of a list of scalars; undefined for any other value. */

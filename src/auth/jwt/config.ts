@@ -73,11 +73,11 @@ const parseConfig = (values: ConfigValues): JwtConfig => {
     )
   }
   if (config.publicKeys.some((pem) => !parsePublicKey(pem))) {
-    throw invalid('error parsing public key: a key of jwt_validation_pubkeys is no RSA, ECDSA or Ed25519 key in PEM')
+    throw invalid('error parsing public key: data does not contain any valid public keys')
   }
   const unknown = config.algorithms.find((name) => !JWS_ALGORITHMS.includes(name))
   if (unknown !== undefined) {
-    throw invalid(`unsupported signing algorithm ${JSON.stringify(unknown)}: use ${JWS_ALGORITHMS.join(', ')}`)
+    throw invalid(`invalid jwt_supported_algs: unsupported signing algorithm ${JSON.stringify(unknown)}`)
   }
   return config
 }
@@ -96,7 +96,7 @@ const refuseOidc = (values: ConfigValues): void => {
 }
 
 const parseCa = (field: string, pem: string): string => {
-  if (pem !== '' && !parsePemCertificates(pem)) throw invalid(`could not parse CA certificates of ${field}`)
+  if (pem !== '' && !parsePemCertificates(pem)) throw invalid(`error checking ${field}`)
   return pem
 }
 

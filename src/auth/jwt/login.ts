@@ -40,45 +40,47 @@ export const loginPath = ({ storage, clock }: BackendContext, keySets: KeySets):
     checkRegisteredClaims(claims, { role, issuer: config.boundIssuer, nowSeconds: clock.now() / 1000 })
     const user = userOf(claims, role)
     const groups = groupsOf(claims, role)
-    const metadata = { ...metadataOf(claims, role), [ROLE_METADATA]: name }
+    const metadata = metadataOf(claims, role)
     checkBoundClaims(claims, role)
-    return { login: loginOf({ user, groups, metadata, role }) }
+    return { login: loginOf({ user, groups, metadata, name, role }) }
   }
 
   const verify = async (text: string, config: JwtConfig): Promise<JsonObject> => {
     const jws = parseJws(text)
-    if (!jws) throw invalidToken('the token is malformed, or its signature algorithm is not supported')
+    if (!jws) throw unverifiable('the token is malformed, or its signature algorithm is not supported')
     if (config.algorithms.length > 0 && !config.algorithms.includes(jws.algorithm)) {
-      throw invalidToken(`the signature algorithm ${jws.algorithm} is not in jwt_supported_algs`)
+      throw invalidToken('invalid algorithm (alg) header parameter: token signed with unexpected algorithm')
     }
     const isSigned = await keySets.hasSigned(jws, config).catch((cause: unknown) => {
       if (!(cause instanceof LogicalError)) throw cause
-      throw invalidToken(`error verifying token signature: ${cause.message}`)
+      throw unverifiable(cause.message)
     })
-    if (!isSigned) {
-      throw invalidToken('error verifying token signature: no known key successfully validated the token signature')
-    }
+    if (!isSigned) throw unverifiable('no known key successfully validated the token signature')
     const claims = attempt(() => parseJsonBytes(jws.payload))
     if (!isJsonObject(claims)) throw invalidToken('the payload is not a JSON object')
     return claims
   }
+
+  const unverifiable = (why: string) => invalidToken(`error verifying token signature: ${why}`)
 
   return definePath(LOGIN_PATH, LOGIN_FIELDS, 'Log in with a JSON Web Token.', { update: login })
 }
 
 interface Verified {
   readonly user: string
-  readonly groups: readonly string[] | undefined
+  readonly groups: readonly string[]
+  /** From claims. */
   readonly metadata: Record<string, string>
+  readonly name: string
   readonly role: JwtRole
 }
 
-const loginOf = ({ user, groups, metadata, role }: Verified): LoginAuth =>
+const loginOf = ({ user, groups, metadata, name, role }: Verified): LoginAuth =>
   loginAuth(role.token, {
     displayName: user,
-    metadata,
+    metadata: { ...metadata, [ROLE_METADATA]: name },
     alias: { name: user, metadata, groups },
-    internal: { role: metadata[ROLE_METADATA] ?? '' },
+    internal: { role: name },
   })
 
 /** Returns the current TTLs of the role. Throws LogicalError 400 if the role no longer exists. */

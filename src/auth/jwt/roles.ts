@@ -22,7 +22,8 @@ import {
   tokenFieldsData,
   type TokenSettings,
 } from '../../logical/token-fields.js'
-import { type ClaimRules, claimTexts } from './claims.js'
+import type { JsonValue } from '../../logical/json.js'
+import { type ClaimRules, claimValues } from './claims.js'
 
 export interface JwtRole extends ClaimRules {
   readonly boundAudiences: readonly string[]
@@ -154,9 +155,7 @@ const checkRole = (role: JwtRole): void => {
   if (!['string', 'glob'].includes(role.boundClaimsType)) {
     throw invalid(`invalid 'bound_claims_type': ${role.boundClaimsType}`)
   }
-  for (const [name, value] of Object.entries(role.boundClaims)) {
-    if (!claimTexts(value)) throw invalid(`bound claim ${JSON.stringify(name)} is not a string or list`)
-  }
+  if (role.boundClaimsType === 'glob') Object.values(role.boundClaims).forEach(checkGlobs)
   const keys = Object.values(role.claimMappings)
   const twice = keys.find((key, index) => keys.indexOf(key) !== index)
   if (twice !== undefined) throw invalid(`multiple keys are mapped to metadata key ${JSON.stringify(twice)}`)
@@ -169,21 +168,31 @@ const checkRole = (role: JwtRole): void => {
   }
 }
 
+const checkGlobs = (value: JsonValue): void => {
+  const values = claimValues(value)
+  if (!values) throw invalid(`claim is not a string or list: ${JSON.stringify(value)}`)
+  const other = values.find((one) => typeof one !== 'string')
+  if (other !== undefined) throw invalid(`claim is not a string: ${JSON.stringify(other)}`)
+}
+
+/** Returns null for an empty setting, like Vault for a setting that no request contained. */
+const orNull = <T extends object>(value: T): T | null => (Object.keys(value).length === 0 ? null : value)
+
 const roleData = (role: JwtRole): Record<string, unknown> => ({
   ...tokenFieldsData(role.token),
   ...oldNamesData(role),
-  allowed_redirect_uris: role.redirectUris,
-  bound_audiences: role.boundAudiences,
-  bound_claims: role.boundClaims,
+  allowed_redirect_uris: orNull(role.redirectUris),
+  bound_audiences: orNull(role.boundAudiences),
+  bound_claims: orNull(role.boundClaims),
   bound_claims_type: role.boundClaimsType,
   bound_subject: role.boundSubject,
-  claim_mappings: role.claimMappings,
+  claim_mappings: orNull(role.claimMappings),
   clock_skew_leeway: wholeSeconds(role.clockSkewSeconds),
   expiration_leeway: wholeSeconds(role.expirationLeewaySeconds),
   groups_claim: role.groupsClaim,
   max_age: wholeSeconds(role.maxAgeSeconds),
   not_before_leeway: wholeSeconds(role.notBeforeLeewaySeconds),
-  oidc_scopes: role.oidcScopes,
+  oidc_scopes: orNull(role.oidcScopes),
   role_type: 'jwt',
   user_claim: role.userClaim,
   user_claim_json_pointer: role.isUserClaimPointer,

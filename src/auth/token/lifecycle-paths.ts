@@ -62,7 +62,7 @@ const lookupData = (
     expire_time: isEndless ? null : formatNanoTime(expiresAtMs, END_SHOWN_EARLIER_US),
     explicit_max_ttl: wholeSeconds(token.explicitMaxTtlSeconds),
     id,
-    ...(identityPolicies.length > 0 ? { identity_policies: identityPolicies } : {}),
+    ...(identityPolicies.length > 0 ? { external_namespace_policies: {}, identity_policies: identityPolicies } : {}),
     ...(isEndless ? {} : { issue_time: formatNanoTime(token.createdAtMs) }),
     ...(lastRenewalMs === undefined
       ? {}

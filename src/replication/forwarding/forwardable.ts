@@ -83,8 +83,12 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'keys/:name/config': ['update'],
     'keys/:name/rotate': ['update'],
     'keys/:name/trim': ['update'],
+    // A backup records its time in the key.
+    'backup/:name': ['read'],
     restore: ['update'],
     'restore/:name': ['update'],
+    'cache-config': ['update'],
+    'config/keys': ['update'],
     // An encryption creates a missing key.
     'encrypt/:name': ['update'],
   },

@@ -9,6 +9,7 @@ import { backupPaths } from './backup-paths.js'
 import { datakeyPath, encryptionPaths } from './encryption-paths.js'
 import { exportPaths, keyConfigPaths, keyPaths } from './key-paths.js'
 import { KeyStore } from './key-store.js'
+import { mountConfigPaths } from './mount-config-paths.js'
 import { signingPaths } from './signing-paths.js'
 import { toolPaths } from './tool-paths.js'
 import { PeriodicWork } from '../../base/periodic-work.js'
@@ -29,6 +30,7 @@ const createTransit = (context: BackendContext, makePrivateKey: MakePrivateKey):
       ...toolPaths(context),
       ...exportPaths(keys),
       ...backupPaths(keys),
+      ...mountConfigPaths(context),
     ],
     start: (signal) => rotation.start(context.clock, ROTATION_INTERVAL_MS, signal),
     stop: () => rotation.settled(),

@@ -24,10 +24,12 @@ const FORMAT = 'understudy transit key 1'
 
 export const backupPaths = (keys: KeyStore): PathSpec[] => [
   definePath('backup/:name', NAME, 'Back up a whole key in plain text, if its settings allow it.', {
-    read: ({ values: { name } }) => {
-      const record = keys.require(name, `invalid key "${name}"`)
-      if (!record.exportable) throw invalid('exporting is disallowed on the policy')
-      if (!record.allowPlaintextBackup) throw invalid('plaintext backup is disallowed on the policy')
+    read: async ({ values: { name } }) => {
+      const record = await keys.change(name, `key ${JSON.stringify(name)} not found`, (before) => {
+        if (!before.exportable) throw invalid('exporting is disallowed on the policy')
+        if (!before.allowPlaintextBackup) throw invalid('plaintext backup is disallowed on the policy')
+        return { ...before, backedUp: { ms: keys.context.clock.now(), version: before.latestVersion } }
+      })
       return { data: { backup: Buffer.from(JSON.stringify({ format: FORMAT, record })).toString('base64') } }
     },
   }),
@@ -36,7 +38,8 @@ export const backupPaths = (keys: KeyStore): PathSpec[] => [
       if (values.backup === '') throw invalid("'backup' must be supplied")
       const record = parseBackup(values.backup)
       const named = values.name === '' ? record : { ...record, name: values.name }
-      await keys.restore({ ...named, restoredMs: keys.context.clock.now() }, values.force)
+      const restored = { ms: keys.context.clock.now(), version: record.latestVersion }
+      await keys.restore({ ...named, restored }, values.force)
       return undefined
     },
   }),
@@ -64,6 +67,7 @@ const parseBackup = (text: string): KeyRecord => {
   const isSound =
     COUNTS.every((count) => Number.isSafeInteger(record[count]) && Number(record[count]) >= 0) &&
     FLAGS.every((flag) => typeof record[flag] === 'boolean') &&
+    isBackupEvent(record.backedUp) &&
     areVersions(record, versions)
   if (!isSound) throw damaged()
   const restored = { ...(record as unknown as KeyRecord), type: parseKeyType(type).name }
@@ -93,6 +97,9 @@ const isVersion = (version: JsonValue | undefined, { type }: JsonObject): boolea
   const bytes = Buffer.from(material, 'base64')
   return kind.form === 'pair' ? isPrivateKey(bytes, kind.pair.type) : bytes.length === kind.keyBytes
 }
+
+const isBackupEvent = (event: JsonValue | undefined): boolean =>
+  event === undefined || (isJsonObject(event) && isTime(event.ms) && Number.isSafeInteger(event.version))
 
 const isTime = (value: JsonValue | undefined): boolean =>
   typeof value === 'number' && !Number.isNaN(new Date(value).getTime())

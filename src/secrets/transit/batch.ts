@@ -2,6 +2,7 @@
  * Reads requests for one item or for a batch, and builds their responses. Each item of `batch_input` has the fields
  * that a request for one item has in its body.
  */
+import { attempt } from '../../base/attempt.js'
 import { isJsonObject } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
@@ -13,13 +14,15 @@ import type { Response } from '../../logical/request.js'
 
 /** One item of a request. An absent field is undefined, 0 or empty. */
 export interface Item {
+  /** The position in the batch; 0 for a single item. */
+  readonly index: number
   text(name: string): string | undefined
   number(name: string): number
   /** Returns the bytes of a base64 field. Throws LogicalError 400 for invalid base64. */
   bytes(name: string): Buffer
 }
 
-interface Input {
+export interface Input {
   readonly isBatch: boolean
   readonly items: readonly Item[]
 }
@@ -31,18 +34,26 @@ export const BATCH_FIELDS = {
   partial_failure_response_code: int('Status code of the response if only some items of a batch fail.', 400),
 }
 
-const item = (text: Item['text'], number: Item['number']): Item => ({
+const item = (index: number, text: Item['text'], number: Item['number']): Item => ({
+  index,
   text,
   number,
   bytes: (name) => decodeBase64(text(name) ?? ''),
 })
 
-/** Returns the items of a request. Throws LogicalError 400 for an invalid batch. */
-export const readInput = (call: Pick<Call, 'values' | 'supplied'>): Input => {
+/** The error texts for a missing field that each item of a batch must have. */
+const MISSING = { plaintext: 'missing plaintext to encrypt', ciphertext: 'missing ciphertext to decrypt' } as const
+
+type RequiredField = keyof typeof MISSING
+
+/** Returns the items of a request. Throws LogicalError 400 for an invalid batch, or without a required field. */
+export const readInput = (call: Pick<Call, 'values' | 'supplied'>, required?: RequiredField): Input => {
   if (call.supplied('batch_input') && call.values.batch_input !== null) {
-    return { isBatch: true, items: readBatch(call.values.batch_input as JsonValue) }
+    return { isBatch: true, items: readBatch(call.values.batch_input as JsonValue, required) }
   }
+  if (required && !call.supplied(required)) throw invalid(MISSING[required])
   const single = item(
+    0,
     (name) => (call.supplied(name) ? (call.values[name] as string) : undefined),
     (name) => (call.values[name] as number | undefined) ?? 0,
   )
@@ -51,33 +62,47 @@ export const readInput = (call: Pick<Call, 'values' | 'supplied'>): Input => {
 
 const refuse = (why: string) => invalid(`failed to parse batch input: ${why}`)
 
-const readBatch = (value: JsonValue): Item[] => {
-  if (!Array.isArray(value)) throw refuse('not a list of objects')
+const readBatch = (value: JsonValue, required: RequiredField | undefined): Item[] => {
+  if (!Array.isArray(value)) throw refuse(`source data must be an array or slice, got ${typeof value}`)
   if (value.length === 0) throw invalid('missing batch input to process')
   if (value.length > LIMITS.transitBatchItemsMax) throw refuse(`more than ${LIMITS.transitBatchItemsMax} items`)
-  return value.map((raw, index) => {
-    if (!isJsonObject(raw)) throw refuse(`'[${index}]' expected a map`)
-    return readItem(raw, index)
+  const objects = value.map((raw, index) => {
+    if (!isJsonObject(raw)) throw refuse(`[${index}] expected a map, got '${typeof raw}'`)
+    return raw
   })
+  const mistakes = objects.flatMap((raw, index) => mistakesOf(raw, required).map((text) => `* '[${index}].${text}`))
+  if (mistakes.length > 0) throw refuse(`${mistakes.length} error(s) decoding:\n\n${mistakes.join('\n')}`)
+  return objects.map(readItem)
 }
 
-const readItem = (raw: JsonObject, index: number): Item => {
-  const unfit = (name: string, type: string) => refuse(`'[${index}].${name}' expected type '${type}'`)
-  return item(
-    (name) => {
-      const value = raw[name]
-      if (value === undefined || value === null) return undefined
-      if (typeof value !== 'string') throw unfit(name, 'string')
-      return value
-    },
-    (name) => {
-      const value = raw[name] ?? 0
-      const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN
-      if (!Number.isSafeInteger(number)) throw unfit(name, 'int')
-      return number
-    },
-  )
+const TEXT_FIELDS = [
+  'context',
+  'ciphertext',
+  'plaintext',
+  'nonce',
+  'associated_data',
+  'reference',
+  'input',
+  'signature',
+  'hmac',
+] as const
+
+const mistakesOf = (raw: JsonObject, required: RequiredField | undefined): string[] => {
+  const unfit = (name: string, type: string) =>
+    `${name}' expected type '${type}', got unconvertible type '${typeof raw[name]}'`
+  return [
+    ...(required && raw[required] === undefined ? [`${required}' ${MISSING[required]}`] : []),
+    ...TEXT_FIELDS.filter((name) => typeof (raw[name] ?? '') !== 'string').map((name) => unfit(name, 'string')),
+    ...(Number.isSafeInteger(Number(raw.key_version ?? 0)) ? [] : [unfit('key_version', 'int')]),
+  ]
 }
+
+const readItem = (raw: JsonObject, index: number): Item =>
+  item(
+    index,
+    (name) => (raw[name] as string | null | undefined) ?? undefined,
+    (name) => Number(raw[name] ?? 0),
+  )
 
 type ItemData = Readonly<Record<string, unknown>>
 
@@ -146,13 +171,20 @@ export const answerAllOrPart = (
 }
 
 /**
- * Decodes standard base64 with padding, and ignores line breaks. Throws LogicalError 400 with the position of the first
- * error.
+ * Decodes standard base64 with padding, and ignores line breaks. Throws LogicalError 400 with `prefix` and the position
+ * of the first error.
  */
-export const decodeBase64 = (text: string): Buffer => {
+export const decodeBase64 = (text: string, prefix = ''): Buffer => {
   const found = findMistake(text)
-  if (found !== undefined) throw invalid(`illegal base64 data at input byte ${found}`)
+  if (found !== undefined) throw invalid(`${prefix}illegal base64 data at input byte ${found}`)
   return Buffer.from(text, 'base64')
+}
+
+/** Decodes the context of a request. Throws LogicalError 400 for invalid base64. */
+export const decodeContext = (text: string): Buffer => {
+  const bytes = attempt(() => decodeBase64(text))
+  if (!bytes) throw invalid('failed to base64-decode context')
+  return bytes
 }
 
 const findMistake = (text: string): number | undefined => {

@@ -3,10 +3,11 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, int, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import { answerAllOrPart, BATCH_FIELDS, type Item, readInput, runItems } from './batch.js'
+import { answerAllOrPart, answerItems, BATCH_FIELDS, decodeContext, type Item, readInput, runItems } from './batch.js'
 import { decrypt, encrypt } from './encryption.js'
 import { type KeyRecord, typeOf } from './key-record.js'
 import type { KeyStore } from './key-store.js'
+import { isUpsertDisabled } from './mount-config-paths.js'
 import { DEFAULT_KEY_TYPE, parseKeyType } from './key-types.js'
 
 const COMMON = {
@@ -37,10 +38,19 @@ const REWRAP_FIELDS = { ...DECRYPT_FIELDS, ...VERSION } as const
 type EncryptCall = Call<typeof ENCRYPT_FIELDS>
 
 const refuseNonce = (item: Item): void => {
-  if (item.text('nonce')) throw invalid('provided nonce not allowed for this key')
+  if (item.text('nonce')) throw nonceNotAllowed()
 }
 
-const cipherInputsOf = (item: Item) => ({ context: item.bytes('context'), associated: item.bytes('associated_data') })
+const nonceNotAllowed = () => invalid('provided nonce not allowed for this key')
+
+/** Throws LogicalError 400 for associated data with a key that cannot authenticate it. */
+const cipherInputsOf = (item: Item, record: KeyRecord) => {
+  const associated = item.bytes('associated_data')
+  if (associated.length > 0 && typeOf(record).form === 'pair') {
+    throw invalid(`'[${item.index}].associated_data' provided for non-AEAD cipher suite ${record.type}`)
+  }
+  return { context: item.bytes('context'), associated }
+}
 
 const paceOf = (record: KeyRecord) => (typeOf(record).form === 'pair' ? 'slow' : 'quick')
 
@@ -57,27 +67,28 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
    */
   const make = async ({ request, values }: EncryptCall, items: readonly Item[]): Promise<KeyRecord> => {
     if (request.operation !== 'create') throw invalid('encryption key not found')
-    const type = parseKeyType(values.type)
-    if (!type.encrypts) throw invalid(`key type ${type.name} not supported for this operation`)
-    const derived = hasContext(items)
+    const derived = hasContext(items[0])
     const convergent = values.convergent_encryption
     if (convergent && !derived) {
       throw invalid('convergent encryption requires derivation to be enabled, so context is required')
     }
+    const type = parseKeyType(values.type)
+    if (type.name.startsWith('ecdsa-')) throw invalid(`key type ${type.name} not supported for this operation`)
+    if (type.form === 'pair') throw invalid(`unknown key type ${type.name}`)
+    if (isUpsertDisabled(keys.context)) throw invalid('encryption key not found')
     const settings = { derived, convergent, exportable: false, allowPlaintextBackup: false, autoRotatePeriodSeconds: 0 }
-    return (await keys.create(values.name, type, settings)).record
+    return keys.create(values.name, type, settings)
   }
 
   const encryptAll = async (call: EncryptCall): Promise<Response> => {
-    const input = readInput(call)
+    const input = readInput(call, 'plaintext')
     checkPadding(call.values.padding_scheme)
-    if (!input.isBatch && !call.supplied('plaintext')) throw invalid('missing plaintext to encrypt')
+    checkContexts(input.items)
     const record = keys.find(call.values.name) ?? (await make(call, input.items))
     const outcomes = await runItems(input, paceOf(record), (item) => {
-      if (item.text('plaintext') === undefined) throw invalid('missing plaintext to encrypt')
       refuseNonce(item)
       const plain = item.bytes('plaintext')
-      return encrypt(record, plain, item.number('key_version'), { ...cipherInputsOf(item), random })
+      return encrypt(record, plain, item.number('key_version'), { ...cipherInputsOf(item, record), random })
     })
     return answerAllOrPart(call, input, outcomes)
   }
@@ -91,11 +102,12 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
     ),
     definePath('decrypt/:name', DECRYPT_FIELDS, 'Decrypt one ciphertext or a batch.', {
       update: async (call) => {
-        const input = readInput(call)
+        const input = readInput(call, 'ciphertext')
         checkPadding(call.values.padding_scheme)
+        checkContexts(input.items)
         const record = keys.require(call.values.name)
         const outcomes = await runItems(input, paceOf(record), (item) => ({
-          plaintext: decrypt(record, ciphertextOf(item), cipherInputsOf(item)).toString('base64'),
+          plaintext: decrypt(record, ciphertextOf(item), cipherInputsOf(item, record)).toString('base64'),
         }))
         return answerAllOrPart(call, input, outcomes, { plaintext: '' })
       },
@@ -108,14 +120,15 @@ export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
         update: async (call) => {
           const input = readInput(call)
           checkPadding(call.values.padding_scheme)
+          checkContexts(input.items)
           const record = keys.require(call.values.name)
           const outcomes = await runItems(input, paceOf(record), (item) => {
             refuseNonce(item)
-            const inputs = cipherInputsOf(item)
+            const inputs = cipherInputsOf(item, record)
             const plain = decrypt(record, ciphertextOf(item), inputs)
             return encrypt(record, plain, item.number('key_version'), { ...inputs, random })
           })
-          return answerAllOrPart(call, input, outcomes)
+          return answerItems(input, outcomes)
         },
       },
     ),
@@ -128,12 +141,12 @@ const ciphertextOf = (item: Item): string => {
   return ciphertext
 }
 
-const hasContext = (items: readonly Item[]): boolean => {
-  const count = items.filter((item) => (item.text('context') ?? '') !== '').length
-  if (count !== 0 && count !== items.length) {
+const hasContext = (item: Item | undefined): boolean => (item?.text('context') ?? '') !== ''
+
+const checkContexts = (items: readonly Item[]): void => {
+  if (items.some((item) => hasContext(item) !== hasContext(items[0]))) {
     throw invalid('context should be set either in all the request blocks or in none')
   }
-  return count > 0
 }
 
 const FIELDS = {
@@ -154,18 +167,16 @@ const SIZES: ReadonlySet<number> = new Set([128, 256, 512])
 export const datakeyPath = (keys: KeyStore): PathSpec =>
   definePath('datakey/:plaintext/:name', FIELDS, 'Generate a random key and encrypt it.', {
     update: (call) => {
-      const { plaintext, name, bits, key_version } = call.values
+      const { plaintext, name, context, nonce, bits, key_version } = call.values
       if (plaintext !== 'plaintext' && plaintext !== 'wrapped') {
         throw invalid("Invalid path, must be 'plaintext' or 'wrapped'")
       }
       if (!SIZES.has(bits)) throw invalid('invalid bit length')
       const record = keys.require(name)
-      const [item] = readInput(call).items
-      if (!item) throw new Error('the request has no item')
-      refuseNonce(item)
+      if (nonce !== '') throw nonceNotAllowed()
       const { random } = keys.context
       const key = random.bytes(bits / 8)
-      const done = encrypt(record, key, key_version, { context: item.bytes('context'), associated: NONE, random })
+      const done = encrypt(record, key, key_version, { context: decodeContext(context), associated: NONE, random })
       return { data: { ...done, ...(plaintext === 'plaintext' ? { plaintext: key.toString('base64') } : {}) } }
     },
   })

@@ -32,9 +32,8 @@ export const encrypt = (
   })
   const { context, associated, random } = inputs
   if (type.form === 'pair') {
-    refuseAssociated(associated, type.name)
     const bytes = encryptWithRsa(privateKeyOf(privateKeyBytes(record, version, NONE)), plain)
-    if (!bytes) throw invalid('failed to RSA encrypt the plaintext: message too long for RSA key size')
+    if (!bytes) throw invalid('failed to RSA encrypt the plaintext: crypto/rsa: message too long for RSA key size')
     return done(bytes)
   }
   const { key, nonceKey } = symmetricKeys(record, version, context)
@@ -51,21 +50,16 @@ export const decrypt = (record: KeyRecord, ciphertext: string, { context, associ
   const { version, rest } = parseVersioned(record, ciphertext, CIPHERTEXT)
   const bytes = decode(rest)
   if (type.form === 'pair') {
-    refuseAssociated(associated, type.name)
     const plain = decryptWithRsa(privateKeyOf(privateKeyBytes(record, version, NONE)), bytes)
-    if (!plain) throw invalid('failed to RSA decrypt the ciphertext: decryption error')
+    if (!plain) throw invalid('failed to RSA decrypt the ciphertext: crypto/rsa: decryption error')
     return plain
   }
   const { key } = symmetricKeys(record, version, context)
   if (bytes.length < AEAD_NONCE_BYTES) throw invalid('invalid ciphertext length')
   const nonce = bytes.subarray(0, AEAD_NONCE_BYTES)
   const plain = decryptBytes({ cipher: type.cipher, key, nonce, associated }, bytes.subarray(AEAD_NONCE_BYTES))
-  if (!plain) throw invalid('invalid ciphertext: unable to decrypt')
+  if (!plain) throw invalid(`${type.failurePrefix}: message authentication failed`)
   return plain
-}
-
-const refuseAssociated = (associated: Buffer, type: string): void => {
-  if (associated.length > 0) throw invalid(`associated_data is not supported for keys of type ${type}`)
 }
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/

@@ -2,7 +2,7 @@
 import { type Call, definePath, definePaths, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int, string } from '../../logical/fields.js'
-import { decodeBase64 } from './batch.js'
+import { decodeContext } from './batch.js'
 import { checkRotatePeriod, type KeyStore } from './key-store.js'
 import { DEFAULT_KEY_TYPE, parseKeyType } from './key-types.js'
 import { keyData, publicKeyText } from './key-view.js'
@@ -27,16 +27,16 @@ export const keyPaths = (keys: KeyStore): PathSpec[] => [
     update: async ({ values }) => {
       const type = parseKeyType(values.type)
       if (values.key_size !== 0) throw invalid(`key_size is not valid for algorithm ${type.name}`)
-      const { record, isNew } = await keys.create(values.name, type, {
+      const record = await keys.create(values.name, type, {
         derived: values.derived,
         convergent: values.convergent_encryption,
         exportable: values.exportable,
         allowPlaintextBackup: values.allow_plaintext_backup,
         autoRotatePeriodSeconds: values.auto_rotate_period,
       })
-      return { data: keyData(record), ...(isNew ? {} : { warnings: [`key ${values.name} already existed`] }) }
+      return { data: keyData(record) }
     },
-    read: ({ values }) => shown(keys.find(values.name), (key) => keyData(key, decodeBase64(values.context))),
+    read: ({ values }) => shown(keys.find(values.name), (key) => keyData(key, decodeContext(values.context))),
     delete: ({ values }) => keys.remove(values.name),
   }),
 ]
@@ -96,6 +96,7 @@ const exported = (record: KeyRecord, number: number, type: ExportType): string =
   if (typeOf(record).form === 'symmetric') return material
   const bytes = Buffer.from(material, 'base64')
   const key = privateKeyOf(bytes)
+  if (typeOf(record).encrypts) return privatePemOf(key)
   if (record.type !== 'ed25519') return privatePemOf(key).trim()
   return Buffer.concat([ed25519SeedOf(bytes), ed25519PublicBytes(key)]).toString('base64')
 }
@@ -139,11 +140,11 @@ export const keyConfigPaths = (keys: KeyStore): PathSpec[] => [
   }),
   definePath('keys/:name/trim', TRIM_FIELDS, 'Delete old versions of a key permanently.', {
     update: async ({ values, supplied }) => {
-      await keys.change(values.name, 'invalid key name', (record) => {
+      const record = await keys.change(values.name, 'invalid key name', (before) => {
         if (!supplied('min_available_version')) throw invalid('missing min_available_version')
-        return trimmed(record, values.min_available_version)
+        return trimmed(before, values.min_available_version)
       })
-      return undefined
+      return { data: keyData(record) }
     },
   }),
 ]
@@ -171,7 +172,7 @@ const configured = (record: KeyRecord, call: ConfigCall): KeyRecord => {
     throw invalid('min encryption version should not be less than min available version')
   }
   if (minDecryptionVersion < record.minAvailableVersion) {
-    throw invalid('min decryption version should not be less than min available version')
+    throw invalid('min decryption version should not be less then min available version')
   }
   return {
     ...record,
@@ -189,7 +190,7 @@ const trimmed = (record: KeyRecord, minAvailableVersion: number): KeyRecord => {
   const { minEncryptionVersion, minDecryptionVersion } = record
   if (minAvailableVersion < record.minAvailableVersion) throw refuse('cannot be decremented')
   if (minEncryptionVersion === 0) throw refuse('cannot be set when minimum encryption version is not set')
-  if (minAvailableVersion > minEncryptionVersion) throw refuse('cannot be greater than minimum encryption version')
+  if (minAvailableVersion > minEncryptionVersion) throw refuse('cannot be greater than minmum encryption version')
   if (minAvailableVersion > minDecryptionVersion) throw refuse('cannot be greater than minimum decryption version')
   if (minAvailableVersion === 0) throw refuse('should be positive')
   const remaining = Object.entries(record.versions).filter(([number]) => Number(number) >= minAvailableVersion)

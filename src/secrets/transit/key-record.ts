@@ -29,7 +29,15 @@ export interface KeyRecord {
   readonly autoRotatePeriodSeconds: number
   /** The versions by number. Versions below `minDecryptionVersion` stay until the key is trimmed. */
   readonly versions: Readonly<Record<string, KeyVersion>>
-  readonly restoredMs?: number
+  readonly backedUp?: BackupEvent
+  readonly restored?: BackupEvent
+}
+
+/** The last backup of a key, or its restoration. */
+export interface BackupEvent {
+  readonly ms: number
+  /** The latest version of the key at this time. */
+  readonly version: number
 }
 
 export type KeySettings = Pick<

@@ -42,23 +42,19 @@ export class KeyStore {
    * Creates a key. If the key exists, returns it unchanged, regardless of the requested settings. Rejects with
    * LogicalError 404 for an invalid name, 400 for invalid settings.
    */
-  async create(
-    name: string,
-    type: KeyType,
-    settings: KeySettings,
-  ): Promise<{ readonly record: KeyRecord; readonly isNew: boolean }> {
+  async create(name: string, type: KeyType, settings: KeySettings): Promise<KeyRecord> {
     if (!isGenericName(name)) throw unsupportedPath()
     checkSettings(type, settings)
     const present = this.find(name)
-    if (present) return { record: present, isNew: false }
+    if (present) return present
     this.#refuseIfReadOnly()
     const first = await this.#makeVersion(type)
     return this.context.storage.write((tx) => {
       const other = readKey(tx, name)
-      if (other) return { record: other, isNew: false }
+      if (other) return other
       const record = newRecord(name, type, settings, first)
       putKey(tx, record)
-      return { record, isNew: true }
+      return record
     })
   }
 

@@ -7,6 +7,8 @@ interface Symmetric {
   readonly form: 'symmetric'
   readonly cipher: CipherName
   readonly keyBytes: number
+  /** The prefix of the error for a ciphertext that is not authentic. */
+  readonly failurePrefix: 'cipher' | 'chacha20poly1305'
 }
 
 interface Pair {
@@ -25,6 +27,7 @@ interface Abilities {
 export type KeyType = { readonly name: KeyTypeName } & Abilities & (Symmetric | Pair)
 
 const SYMMETRIC = { form: 'symmetric', encrypts: true, signs: false, derives: true } as const
+const AES = { ...SYMMETRIC, failurePrefix: 'cipher' } as const
 const SIGNING = { form: 'pair', encrypts: false, signs: true } as const
 const RSA = { form: 'pair', encrypts: true, signs: true, derives: false } as const
 
@@ -33,9 +36,14 @@ const ecdsa = (curve: 'P-256' | 'P-384' | 'P-521') =>
   ({ ...SIGNING, derives: false, pair: { type: 'ec', curve }, shownAs: curve }) as const
 
 const TABLE = {
-  'aes128-gcm96': { ...SYMMETRIC, cipher: 'aes-128-gcm', keyBytes: 16 },
-  'aes256-gcm96': { ...SYMMETRIC, cipher: 'aes-256-gcm', keyBytes: 32 },
-  'chacha20-poly1305': { ...SYMMETRIC, cipher: 'chacha20-poly1305', keyBytes: 32 },
+  'aes128-gcm96': { ...AES, cipher: 'aes-128-gcm', keyBytes: 16 },
+  'aes256-gcm96': { ...AES, cipher: 'aes-256-gcm', keyBytes: 32 },
+  'chacha20-poly1305': {
+    ...SYMMETRIC,
+    cipher: 'chacha20-poly1305',
+    keyBytes: 32,
+    failurePrefix: 'chacha20poly1305',
+  },
   ed25519: { ...SIGNING, derives: true, pair: { type: 'ed25519' }, shownAs: 'ed25519' },
   'ecdsa-p256': ecdsa('P-256'),
   'ecdsa-p384': ecdsa('P-384'),

@@ -3,7 +3,7 @@ import { wholeSeconds } from '../../base/duration.js'
 import { formatNanoTime } from '../../base/rfc3339.js'
 import { ed25519PublicBytes, privateKeyOf, publicPemOf } from '../../crypto/key-pairs.js'
 import { privateKeyBytes } from './derivation.js'
-import { type KeyRecord, typeOf, usableVersions, versionOf } from './key-record.js'
+import { type BackupEvent, type KeyRecord, typeOf, usableVersions, versionOf } from './key-record.js'
 
 const NO_CONTEXT = Buffer.alloc(0)
 
@@ -12,6 +12,7 @@ export const keyData = (record: KeyRecord, context: Buffer = NO_CONTEXT): Record
   return {
     allow_plaintext_backup: record.allowPlaintextBackup,
     auto_rotate_period: wholeSeconds(record.autoRotatePeriodSeconds),
+    ...(record.backedUp ? { backup_info: info(record.backedUp) } : {}),
     ...(record.derived ? { convergent_encryption: record.convergent } : {}),
     // The value -1 means that each version of the key has its own version of convergent encryption.
     ...(record.convergent ? { convergent_encryption_version: -1 } : {}),
@@ -26,7 +27,7 @@ export const keyData = (record: KeyRecord, context: Buffer = NO_CONTEXT): Record
     min_decryption_version: record.minDecryptionVersion,
     min_encryption_version: record.minEncryptionVersion,
     name: record.name,
-    ...(record.restoredMs === undefined ? {} : { restore_info: info(record.restoredMs) }),
+    ...(record.restored ? { restore_info: info(record.restored) } : {}),
     supports_decryption: encrypts,
     supports_derivation: derives,
     supports_encryption: encrypts,
@@ -35,7 +36,7 @@ export const keyData = (record: KeyRecord, context: Buffer = NO_CONTEXT): Record
   }
 }
 
-const info = (ms: number) => ({ time: formatNanoTime(ms), version: 1 })
+const info = ({ ms, version }: BackupEvent) => ({ time: formatNanoTime(ms), version })
 
 const versionData = (record: KeyRecord, number: number, context: Buffer): unknown => {
   const type = typeOf(record)

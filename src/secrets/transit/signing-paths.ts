@@ -2,9 +2,18 @@
 import type { Random } from '../../base/random.js'
 import type { HashName } from '../../crypto/digest.js'
 import { type Call, definePaths, type PathSpec } from '../../logical/backend.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid } from '../../logical/errors.js'
 import { bool, int, string } from '../../logical/fields.js'
-import { answerItems, BATCH_FIELDS, type Item, readInput, runItems } from './batch.js'
+import {
+  answerItems,
+  BATCH_FIELDS,
+  decodeBase64,
+  decodeContext,
+  type Input,
+  type Item,
+  readInput,
+  runItems,
+} from './batch.js'
 import { DEFAULT_HASH, findHash, isHmac, isSigned, makeHmac, schemeOf, signItem } from './signing.js'
 import type { KeyRecord } from './key-record.js'
 import type { KeyStore } from './key-store.js'
@@ -58,19 +67,15 @@ const optionsOf = (call: Pick<SigningCall, 'values' | 'supplied'>, random: Rando
 })
 
 const digestOf = (name: string): HashName => {
-  const hash = findHash(name, 'digest')
+  const hash = findHash(name)
   if (!hash) throw invalid(`unsupported algorithm "${name}"`)
   return hash
 }
 
 const inputOf = (item: Item, missing: string): Buffer => {
-  if (item.text('input') === undefined) throw invalid(missing)
-  try {
-    return item.bytes('input')
-  } catch (error) {
-    if (!(error instanceof LogicalError)) throw error
-    throw invalid(`unable to decode input as base64: ${error.message}`)
-  }
+  const text = item.text('input')
+  if (text === undefined) throw invalid(missing)
+  return decodeBase64(text, 'unable to decode input as base64: ')
 }
 
 export const signingPaths = (keys: KeyStore): PathSpec[] => [
@@ -80,11 +85,16 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => [
       const scheme = await schemeOf(record, optionsOf(call, keys.context.random), 'signing')
       const input = readInput(call)
       const outcomes = await runItems(input, 'slow', (item) => {
-        const { signature, version, publicKey } = signItem(record, scheme, signedOf(item), item.number('key_version'))
+        const { signature, version, publicKey } = signItem(
+          record,
+          scheme,
+          signedOf(item, input),
+          call.values.key_version,
+        )
         const shownAs = input.isBatch ? 'publickey' : 'public_key'
         return { signature, key_version: version, ...(publicKey === undefined ? {} : { [shownAs]: publicKey }) }
       })
-      return answerItems(input, outcomes)
+      return answerItems(input, outcomes, { key_version: 0 })
     },
   }),
   ...definePaths(
@@ -94,11 +104,17 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => [
     {
       update: async (call) => {
         const input = readInput(call)
-        const kind = decideKind(input.items)
+        if (decideKind(input) === 'hmac') {
+          const isValid = hmacVerifier(keys.require(call.values.name), call, input)
+          // A batch omits `valid` for an HMAC that is not valid.
+          const result = (valid: boolean) => (valid || !input.isBatch ? { valid } : {})
+          return answerItems(input, await runItems(input, 'quick', (item) => result(isValid(item))))
+        }
         const record = keys.require(call.values.name, 'signature verification key not found')
-        const isValid =
-          kind === 'hmac' ? hmacVerifier(record, call) : await signatureVerifier(record, call, keys.context.random)
-        const outcomes = await runItems(input, kind === 'hmac' ? 'quick' : 'slow', (item) => ({ valid: isValid(item) }))
+        const scheme = await schemeOf(record, optionsOf(call, keys.context.random), 'verification')
+        const outcomes = await runItems(input, 'slow', (item) => ({
+          valid: isSigned(record, scheme, signedOf(item, input), item.text('signature') ?? ''),
+        }))
         return answerItems(input, outcomes, { valid: false })
       },
     },
@@ -110,7 +126,7 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => [
       const record = keys.require(name)
       const input = readInput(call)
       const outcomes = await runItems(input, 'quick', (item) => ({
-        hmac: makeHmac(record, hash, inputOf(item, 'missing input for HMAC'), item.number('key_version')),
+        hmac: makeHmac(record, hash, inputOf(item, 'missing input for HMAC'), call.values.key_version),
       }))
       return answerItems(input, outcomes)
     },
@@ -119,27 +135,40 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => [
 
 type VerifyCall = Pick<Call<typeof VERIFY_FIELDS>, 'values' | 'supplied'>
 
-const signedOf = (item: Item) => ({ input: inputOf(item, 'missing input'), context: item.bytes('context') })
+/** Returns the input of an item. Without a batch, a missing input is empty. */
+const inputOrEmpty = (item: Item, { isBatch }: Input): Buffer =>
+  isBatch || item.text('input') !== undefined ? inputOf(item, 'missing input') : Buffer.alloc(0)
 
-const hmacVerifier = (record: KeyRecord, { values, supplied }: VerifyCall): ((item: Item) => boolean) => {
+const signedOf = (item: Item, input: Input) => ({
+  input: inputOrEmpty(item, input),
+  context: decodeContext(item.text('context') ?? ''),
+})
+
+const hmacVerifier = (record: KeyRecord, { values, supplied }: VerifyCall, input: Input): ((item: Item) => boolean) => {
   const { urlalgorithm, algorithm, hash_algorithm } = values
   const hash = digestOf(
     urlalgorithm || (supplied('algorithm') || !supplied('hash_algorithm') ? algorithm : hash_algorithm),
   )
-  return (item) => isHmac(record, hash, inputOf(item, 'missing input'), item.text('hmac') ?? '')
+  return (item) => isHmac(record, hash, inputOrEmpty(item, input), item.text('hmac') ?? '')
 }
 
-const signatureVerifier = async (record: KeyRecord, call: VerifyCall, random: Random) => {
-  const scheme = await schemeOf(record, optionsOf(call, random), 'verification')
-  return (item: Item) => isSigned(record, scheme, signedOf(item), item.text('signature') ?? '')
+/**
+ * Returns whether the items contain signatures or HMACs. A signature has precedence in an item with both. Throws
+ * LogicalError 400 if some items contain signatures and others HMACs, or if an item contains neither.
+ */
+const decideKind = ({ isBatch, items }: Input): 'signature' | 'hmac' => {
+  const kinds = new Set(items.map(kindOf))
+  if (!isBatch && kinds.has(undefined)) throw invalid("neither a 'signature' nor an 'hmac' were given to verify")
+  if (kinds.has('signature') && kinds.has('hmac')) {
+    throw invalid("elements of batch_input must all provide 'signature' or all provide 'hmac'")
+  }
+  const [kind] = [...kinds].filter((each) => each !== undefined)
+  if (!kind) throw invalid("no batch_input elements have 'signature' or 'hmac'")
+  if (kinds.has(undefined)) throw invalid(`some elements of batch_input are missing '${kind}'`)
+  return kind
 }
 
-/** Returns whether the items contain signatures or HMACs. Throws LogicalError 400 if they contain both or neither. */
-const decideKind = (items: readonly Item[]): 'signature' | 'hmac' => {
-  const has = (item: Item, name: string) => (item.text(name) ?? '') !== ''
-  const signatures = items.filter((item) => has(item, 'signature')).length
-  const hmacs = items.filter((item) => has(item, 'hmac')).length
-  if (signatures > 0 && hmacs > 0) throw invalid("provide one of 'signature' or 'hmac'")
-  if (signatures + hmacs === 0) throw invalid("neither a 'signature' nor an 'hmac' was given to verify")
-  return hmacs > 0 ? 'hmac' : 'signature'
+const kindOf = (item: Item): 'signature' | 'hmac' | undefined => {
+  if (item.text('signature') !== undefined) return 'signature'
+  return item.text('hmac') === undefined ? undefined : 'hmac'
 }

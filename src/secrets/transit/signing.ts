@@ -2,10 +2,11 @@
 import type { Random } from '../../base/random.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { type HashName, hmacBytes } from '../../crypto/digest.js'
-import { loadCurve, type PssSaltLength } from '../../crypto/digest-signatures.js'
+import { isDerSignature, loadCurve, type PssSaltLength } from '../../crypto/digest-signatures.js'
 import { ed25519PublicBytes, privateKeyOf } from '../../crypto/key-pairs.js'
 import { isSignature, type SignatureScheme, signBytes } from '../../crypto/signatures.js'
 import { invalid } from '../../logical/errors.js'
+import { decodeBase64 } from './batch.js'
 import { privateKeyBytes } from './derivation.js'
 import { type KeyRecord, typeOf, versionOf } from './key-record.js'
 import { formatVersioned, HMAC, parseVersioned, pickVersion, SIGNATURE } from './versioned.js'
@@ -25,11 +26,8 @@ const HASHES: Readonly<Record<string, HashName>> = {
 
 export const DEFAULT_HASH = 'sha2-256'
 
-/** Finds a hash algorithm. Returns undefined for an unknown name. SHA-1 is allowed only for signatures. */
-export const findHash = (name: string, use: 'signature' | 'digest'): HashName | undefined => {
-  if (!Object.hasOwn(HASHES, name) || (name === 'sha1' && use === 'digest')) return undefined
-  return HASHES[name]
-}
+/** Finds a hash algorithm. Returns undefined for an unknown name. */
+export const findHash = (name: string): HashName | undefined => (Object.hasOwn(HASHES, name) ? HASHES[name] : undefined)
 
 /** The signing parameters of a request, with the values of the API. */
 interface SigningOptions {
@@ -52,7 +50,7 @@ export const schemeOf = async (
 ): Promise<SignatureScheme> => {
   const type = typeOf(record)
   if (!type.signs || type.form !== 'pair') throw invalid(`key type ${type.name} does not support ${use}`)
-  const hash = findHash(options.hash, 'signature')
+  const hash = findHash(options.hash)
   if (options.hash !== 'none' && !hash) throw invalid(`invalid hash algorithm "${options.hash}"`)
   if (options.marshaling !== 'asn1' && options.marshaling !== 'jws') {
     throw invalid(`invalid marshaling type "${options.marshaling}"`)
@@ -82,11 +80,15 @@ const rsaScheme = (options: SigningOptions, hash: HashName | undefined): Signatu
 }
 
 const parseSaltLength = (text: string): PssSaltLength => {
-  if (text === '' || text === 'auto') return 'auto'
-  if (text === 'hash') return text
-  if (!/^\d{1,4}$/.test(text)) throw invalid(`unsupported salt length option "${text}"`)
-  return Number(text)
+  if (text === 'auto' || text === 'hash') return text
+  if (!/^-?\d{1,4}$/.test(text)) throw invalid(`salt length neither 'auto', 'hash', nor an int: ${text}`)
+  const length = Number(text)
+  if (length < -1) throw invalid(`salt length is invalid: ${length}`)
+  return NAMED_SALT_LENGTHS[length] ?? length
 }
+
+/** The numbers that stand for a name. */
+const NAMED_SALT_LENGTHS: Readonly<Record<number, PssSaltLength>> = { [-1]: 'hash', 0: 'auto' }
 
 interface ToSign {
   readonly input: Buffer
@@ -101,9 +103,7 @@ interface Signed {
 }
 
 const encodingOf = (scheme: SignatureScheme) =>
-  (scheme.kind === 'ecdsa' || scheme.kind === 'ecdsa-digest') && scheme.encoding === 'ieee-p1363'
-    ? 'base64url'
-    : 'base64'
+  'encoding' in scheme && scheme.encoding === 'ieee-p1363' ? 'base64url' : 'base64'
 
 export const signItem = (
   record: KeyRecord,
@@ -132,8 +132,12 @@ export const isSigned = (
   const encoding = encodingOf(scheme)
   const alphabet = encoding === 'base64' ? /^[A-Za-z0-9+/]+={0,2}$/ : /^[A-Za-z0-9_-]+$/
   if (!alphabet.test(rest)) throw invalid('invalid base64 signature value')
+  const bytes = Buffer.from(rest, encoding)
+  if ('encoding' in scheme && scheme.encoding === 'der' && !isDerSignature(bytes)) {
+    throw invalid('supplied signature is invalid')
+  }
   const key = privateKeyOf(privateKeyBytes(record, version, context))
-  return isSignature(key, scheme, input, Buffer.from(rest, encoding))
+  return isSignature(key, scheme, input, bytes)
 }
 
 const hmacOf = (record: KeyRecord, version: number, hash: HashName, input: Buffer): Buffer =>
@@ -141,14 +145,19 @@ const hmacOf = (record: KeyRecord, version: number, hash: HashName, input: Buffe
 
 export const makeHmac = (record: KeyRecord, hash: HashName, input: Buffer, wanted: number): string => {
   const version = wanted === 0 ? record.latestVersion : wanted
+  if (version < 0) throw invalid('key version does not exist (cannot be negative)')
   if (version < Math.max(record.minEncryptionVersion, record.minDecryptionVersion)) {
     throw invalid('cannot generate HMAC: version is too old (disallowed by policy)')
   }
-  if (version > record.latestVersion) throw invalid('cannot generate HMAC: version is too new')
+  if (version > record.latestVersion) {
+    throw invalid(`key version does not exist; latest key version is ${record.latestVersion}`)
+  }
   return formatVersioned(version, hmacOf(record, version, hash, input).toString('base64'))
 }
 
+const UNDECODABLE_HMAC = 'unable to decode verification HMAC as base64: '
+
 export const isHmac = (record: KeyRecord, hash: HashName, input: Buffer, hmac: string): boolean => {
   const { version, rest } = parseVersioned(record, hmac, HMAC)
-  return isSameSecret(hmacOf(record, version, hash, input), Buffer.from(rest, 'base64'))
+  return isSameSecret(hmacOf(record, version, hash, input), decodeBase64(rest, UNDECODABLE_HMAC))
 }

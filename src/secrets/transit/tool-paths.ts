@@ -34,7 +34,7 @@ export const toolPaths = ({ random }: Pick<BackendContext, 'random'>, prefix = '
         if (bytes < 1) throw invalid('"bytes" cannot be less than 1')
         if (bytes > LIMITS.transitRandomBytesMax)
           throw invalid(`"bytes" should be less than ${LIMITS.transitRandomBytesMax}`)
-        const format = parseFormat(values.format)
+        const format = parseFormat(values.format, `"${values.format}"`)
         if (source !== '' && !SOURCES.has(source))
           throw invalid(`unsupported entropy source "${source}"; must be "platform" or "seal", or "all"`)
         const data = { random_bytes: random.bytes(bytes).toString(format) }
@@ -43,12 +43,14 @@ export const toolPaths = ({ random }: Pick<BackendContext, 'random'>, prefix = '
     },
   ),
   ...definePaths([`${prefix}hash`, `${prefix}hash/:urlalgorithm`], HASH_FIELDS, 'Compute the hash of an input.', {
-    update: ({ values }) => {
+    update: ({ values, supplied }) => {
       const name = values.urlalgorithm || values.algorithm
-      const algorithm = findHash(name, 'digest')
+      if (!supplied('input')) throw invalid('input missing')
+      const input = decodeBase64(values.input, 'unable to decode input as base64: ')
+      const algorithm = name === 'sha1' ? undefined : findHash(name)
       if (!algorithm) throw invalid(`unsupported algorithm ${name}`)
-      const format = parseFormat(values.format)
-      return { data: { sum: hashBytes(algorithm, decodeBase64(values.input)).toString(format) } }
+      const format = parseFormat(values.format, values.format)
+      return { data: { sum: hashBytes(algorithm, input).toString(format) } }
     },
   }),
 ]
@@ -60,11 +62,12 @@ const SOURCES: ReadonlySet<string> = new Set(['platform', 'seal', 'all'])
 
 const parseCount = (text: string): number => {
   if (!/^-?\d{1,9}$/.test(text))
-    throw invalid(`error parsing url-set byte count: ${JSON.stringify(text)} is not a number`)
+    throw invalid(`error parsing url-set byte count: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`)
   return Number(text)
 }
 
-const parseFormat = (format: string): 'hex' | 'base64' => {
+/** Returns a valid format. `shown` is the format in the error text, which the paths write differently. */
+const parseFormat = (format: string, shown: string): 'hex' | 'base64' => {
   if (format === 'hex' || format === 'base64') return format
-  throw invalid(`unsupported encoding format "${format}"; must be "hex" or "base64"`)
+  throw invalid(`unsupported encoding format ${shown}; must be "hex" or "base64"`)
 }

@@ -145,12 +145,17 @@ describe('transit signatures', () => {
     expect(await refused('sign/rsa/none', { input })).toMatch(/^hash_algorithm=none requires both/)
     expect(await refused('sign/rsa', { input, salt_length: 'much' })).toMatch(/salt length/)
     expect(await refused('sign/rsa', { input, salt_length: '4000' })).toMatch(/cannot sign/)
-    expect(await refused('sign/ed', {})).toBe('missing input')
+    expect(await refused('sign/ed', { batch_input: [] })).toBe('missing batch input to process')
     expect(await refused('sign/ed', { input: '*' })).toMatch(/^unable to decode input as base64: /)
-    expect(await refused('verify/ed', { input })).toBe("neither a 'signature' nor an 'hmac' was given to verify")
-    expect(await refused('verify/ed', { input, signature: 'x', hmac: 'y' })).toBe(
-      "provide one of 'signature' or 'hmac'",
+    expect(await refused('verify/ed', { input })).toBe("neither a 'signature' nor an 'hmac' were given to verify")
+    expect(await refused('verify/ec', { input, signature: 'vault:v1:AAAA' })).toBe('supplied signature is invalid')
+    expect(await refused('verify/ed', { batch_input: [{ signature: 'x' }, { hmac: 'y' }] })).toBe(
+      "elements of batch_input must all provide 'signature' or all provide 'hmac'",
     )
+    expect(await refused('verify/ed', { batch_input: [{ signature: 'x' }, {}] })).toBe(
+      "some elements of batch_input are missing 'signature'",
+    )
+    expect(await refused('verify/ed', { batch_input: [{}] })).toBe("no batch_input elements have 'signature' or 'hmac'")
     expect(await refused('verify/ed', { input, signature: 'x' })).toBe('invalid signature: no prefix')
     expect(await refused('verify/ed', { input, signature: 'vault:v2:AAAA' })).toBe(
       'invalid signature: version is too new',
@@ -166,7 +171,7 @@ describe('transit signatures', () => {
     const { batch_results: signed } = dataOf(made) as { batch_results: ResponseData[] }
     expect(signed).toEqual([
       { signature: expect.any(String), key_version: 1, publickey: expect.any(String), reference: 'r' },
-      { error: 'missing input', reference: '' },
+      { key_version: 0, error: 'missing input', reference: '' },
     ])
     const signature = String(signed[0]?.signature)
     const judged = await post('verify/a', {
@@ -214,7 +219,7 @@ describe('transit HMAC', () => {
     const old = String((await post('hmac/a', { input, key_version: 1 })).hmac)
     await post('keys/a/config', { min_decryption_version: 2, min_encryption_version: 2 })
     expect(await refused('hmac/none', { input })).toBe('encryption key not found')
-    expect(await refused('hmac/a/sha1', { input })).toBe('unsupported algorithm "sha1"')
+    expect(await refused('hmac/a/md5', { input })).toBe('unsupported algorithm "md5"')
     expect(await refused('hmac/a', {})).toBe('missing input for HMAC')
     expect(await refused('hmac/a', { input, key_version: 1 })).toBe(
       'cannot generate HMAC: version is too old (disallowed by policy)',
@@ -240,8 +245,9 @@ describe('transit without a key', () => {
     expect(await post('hash/sha3-384', { input, format: 'base64' })).toEqual(sum('sha3-384', 'base64'))
     expect(await post('hash', { input, algorithm: 'sha2-224' })).toEqual(sum('sha224', 'hex'))
     expect(await refused('hash/md5', { input })).toBe('unsupported algorithm md5')
-    expect(await refused('hash', { input, format: 'x' })).toMatch(/^unsupported encoding format "x"/)
-    expect(await refused('hash', { input: '*' })).toBe('illegal base64 data at input byte 0')
+    expect(await refused('hash', { input, format: 'x' })).toMatch(/^unsupported encoding format x;/)
+    expect(await refused('hash', { input: '*' })).toMatch(/^unable to decode input as base64: illegal base64/)
+    expect(await refused('hash')).toBe('input missing')
   })
 
   it('transit random returns the requested number of bytes and format', async () => {
@@ -313,7 +319,8 @@ describe('transit backup', () => {
     expect(dataOf(await elsewhere.write('decrypt/a', { ciphertext }))).toEqual({ plaintext: input })
     expect(dataOf(await elsewhere.read('keys/a'))).toMatchObject({
       latest_version: 2,
-      restore_info: { time: '2023-11-14T22:13:20.000000000Z', version: 1 },
+      backup_info: { time: '2023-11-14T22:13:20.000000000Z', version: 2 },
+      restore_info: { time: '2023-11-14T22:13:20.000000000Z', version: 2 },
     })
     expect(await transit.write('restore/b', { backup: saved, force: true })).toBeUndefined()
   })

@@ -85,11 +85,11 @@ test('every row of the forwarding table exists in a mount', () => {
   }
 })
 
-test('the status of a remount is the only forwarded read, and inherited names are not forwarded', () => {
+test('the status of a remount and a transit backup are the only forwarded reads, and inherited names are not forwarded', () => {
   const reads = Object.entries(FORWARDED).flatMap(([type, patterns]) =>
     Object.keys(patterns).filter((pattern) => isForwardable(type, pattern, 'read')),
   )
-  expect(reads).toEqual(['remount/status/:migration_id'])
+  expect(reads).toEqual(['remount/status/:migration_id', 'backup/:name'])
   for (const operation of ['read', 'list', 'help'] as const) expect(isForwardable('kv', '*path', operation)).toBe(false)
   expect(isForwardable('constructor', 'name', 'update')).toBe(false)
   expect(isForwardable('kv', 'toString', 'update')).toBe(false)

@@ -50,7 +50,9 @@ it.each(['aes128-gcm96', 'aes256-gcm96', 'chacha20-poly1305', 'rsa-2048'])(
     for (const at of [0, 12, bytes.length - 1]) {
       const changed = Buffer.from(bytes)
       changed[at] = (changed[at] ?? 0) ^ 1
-      expect(await refused('decrypt/a', { ciphertext: `vault:v1:${changed.toString('base64')}` })).toMatch(/decrypt/)
+      expect(await refused('decrypt/a', { ciphertext: `vault:v1:${changed.toString('base64')}` })).toMatch(
+        /message authentication failed$|decryption error$/,
+      )
     }
     await post('keys/a/rotate')
     expect(await ciphertextOf('a')).toMatch(/^vault:v2:/)
@@ -61,7 +63,9 @@ it.each(['aes128-gcm96', 'aes256-gcm96', 'chacha20-poly1305', 'rsa-2048'])(
     expect(await post('decrypt/a', { ciphertext: old })).toEqual({ plaintext: HELLO })
     if (type !== 'rsa-2048') return
     expect(await refused('encrypt/a', { plaintext: base64('x'.repeat(191)) })).toMatch(/message too long/)
-    expect(await refused('encrypt/a', { plaintext: HELLO, associated_data: base64('x') })).toMatch(/not supported/)
+    expect(await refused('encrypt/a', { plaintext: HELLO, associated_data: base64('x') })).toMatch(
+      /non-AEAD cipher suite/,
+    )
   },
 )
 
@@ -79,7 +83,7 @@ it('decryption requires the associated data of the encryption', async () => {
   await post('keys/a')
   const ciphertext = await ciphertextOf('a', { associated_data: base64('row 1') })
   expect(await post('decrypt/a', { ciphertext, associated_data: base64('row 1') })).toEqual({ plaintext: HELLO })
-  expect(await refused('decrypt/a', { ciphertext })).toBe('invalid ciphertext: unable to decrypt')
+  expect(await refused('decrypt/a', { ciphertext })).toBe('cipher: message authentication failed')
 })
 
 describe('a derived key', () => {
@@ -88,7 +92,7 @@ describe('a derived key', () => {
     const ciphertext = await ciphertextOf('a', { context: CONTEXT })
     expect(await post('decrypt/a', { ciphertext, context: CONTEXT })).toEqual({ plaintext: HELLO })
     expect(await refused('decrypt/a', { ciphertext, context: base64('user 8') })).toBe(
-      'invalid ciphertext: unable to decrypt',
+      'cipher: message authentication failed',
     )
     expect(await refused('decrypt/a', { ciphertext })).toMatch(/^missing 'context' for key derivation; /)
     expect(await refused('encrypt/a', { plaintext: HELLO })).toMatch(/^missing 'context' for key derivation; /)
@@ -189,8 +193,12 @@ describe('a refusal', () => {
     ],
     ['encrypt/e', { plaintext: HELLO }, 'message encryption not supported for key type ed25519'],
     ['encrypt/a', { batch_input: [] }, 'missing batch input to process'],
-    ['encrypt/a', { batch_input: 'x' }, 'failed to parse batch input: not a list of objects'],
-    ['encrypt/a', { batch_input: [7] }, "failed to parse batch input: '[0]' expected a map"],
+    [
+      'encrypt/a',
+      { batch_input: 'x' },
+      'failed to parse batch input: source data must be an array or slice, got string',
+    ],
+    ['encrypt/a', { batch_input: [7] }, "failed to parse batch input: [0] expected a map, got 'number'"],
     ['decrypt/a', {}, 'missing ciphertext to decrypt'],
     ['decrypt/none', { ciphertext: 'x' }, 'encryption key not found'],
     ['decrypt/e', { ciphertext: 'x' }, 'message decryption not supported for key type ed25519'],
@@ -234,14 +242,13 @@ describe('a batch', () => {
   })
 
   it('a partly failed batch is 400 with all results, or the requested status', async () => {
-    const batch_input = [{ plaintext: HELLO }, { plaintext: '*' }, {}]
+    const batch_input = [{ plaintext: HELLO }, { plaintext: '*' }]
     const response = await transit.write('encrypt/a', { batch_input })
     expect(response?.status).toBe(400)
     expect(dataOf(response)).toEqual({
       batch_results: [
         { ciphertext: expect.any(String), key_version: 1, reference: '' },
         { error: 'illegal base64 data at input byte 0', reference: '' },
-        { error: 'missing plaintext to encrypt', reference: '' },
       ],
     })
     const asked = { batch_input, partial_failure_response_code: 207 }

@@ -46,16 +46,11 @@ describe('login with a JWT', () => {
       token_num_uses: 4,
     })
     const { writes } = harness.storage
-    const metadata = { role: 'dev', email: 'joe@a', realm: '12345678901234567890' }
-    // JSON text, because the number has more digits than JavaScript can represent.
-    const claims = JSON.stringify(claimsOf({ mail: 'joe@a' })).replace(
-      /}$/,
-      ',"realm":{"id":12345678901234567890,"groups":["a","b"]}}',
-    )
-    const text = await new CompactSign(Buffer.from(claims)).setProtectedHeader({ alg: 'ES256' }).sign(issuer.privateKey)
+    const metadata = { email: 'joe@a', realm: 'r1' }
+    const text = await issuer.sign(claimsOf({ mail: 'joe@a', realm: { id: 'r1', groups: ['a', 'b'] } }))
     expect((await loginWith(text, 'DEV'))?.login).toEqual({
       displayName: 'joe',
-      metadata,
+      metadata: { ...metadata, role: 'dev' },
       alias: { name: 'joe', metadata, groups: ['a', 'b'] },
       policies: ['dev'],
       tokenType: 'default',
@@ -87,10 +82,14 @@ describe('login with a JWT', () => {
     await setRole()
     const unsigned = token('error verifying token signature: no known key successfully validated the token signature')
     expect((await refusal(loginWith(await new Issuer().sign(claimsOf()))))[1]).toBe(unsigned)
-    const malformed = token('the token is malformed, or its signature algorithm is not supported')
+    const malformed = token(
+      'error verifying token signature: the token is malformed, or its signature algorithm is not supported',
+    )
     expect(await refusal(loginWith('a.b.c'))).toEqual(['invalid-request', malformed])
     await harness.write('config', { jwt_validation_pubkeys: issuer.publicKeyPem, jwt_supported_algs: 'RS256' })
-    expect(await refused()).toBe(token('the signature algorithm ES256 is not in jwt_supported_algs'))
+    expect(await refused()).toBe(
+      token('invalid algorithm (alg) header parameter: token signed with unexpected algorithm'),
+    )
   })
 
   it('issuer, subject and audience must match', async () => {
@@ -110,9 +109,9 @@ describe('login with a JWT', () => {
     await setRole()
     expect(await refused({ sub: null })).toBe('claim "sub" not found in token')
     expect(await refused({ sub: 7 })).toBe('claim "sub" could not be converted to string')
-    expect((await login())?.alias?.groups).toBeUndefined()
+    expect((await login())?.alias?.groups).toEqual([])
     await setRole({ groups_claim: 'groups' })
-    expect(await refused()).toBe('"groups" claim not found in token')
+    expect(await refused()).toBe('failed to fetch groups: "groups" claim not found in token')
     expect(await refused({ groups: [1] })).toBe('"groups" claim could not be converted to string list')
     expect((await login({ groups: 'one' }))?.alias?.groups).toEqual(['one'])
     expect((await login({ groups: [] }))?.alias?.groups).toEqual([])
@@ -124,7 +123,7 @@ describe('login with a JWT', () => {
     expect(await refused()).toBe('claim "constructor" not found in token')
   })
 
-  it('bound claims match a value or a list, as texts or as globs', async () => {
+  it('bound claims match a value or a list of the same type, or a glob', async () => {
     await setRole({ bound_claims: { team: ['red', 'blue'], '/a/level': 7, admin: true } })
     const good = { team: ['green', 'blue'], a: { level: 7 }, admin: true }
     expect((await login(good))?.displayName).toBe('joe')
@@ -132,8 +131,11 @@ describe('login with a JWT', () => {
     const none = (name: string) => claims(`claim "${name}" does not match any associated bound claim values`)
     expect(await refused({ ...good, team: 'green' })).toBe(none('team'))
     expect(await refused({ ...good, admin: false })).toBe(none('admin'))
+    expect(await refused({ ...good, admin: 'true' })).toBe(none('admin'))
     expect(await refused({ ...good, a: {} })).toBe(claims('claim "/a/level" is missing'))
-    expect(await refused({ ...good, team: { red: 1 } })).toBe(claims('received claim "team" is not a string or list'))
+    expect(await refused({ ...good, team: { red: 1 } })).toBe(
+      claims('received claim is not a string, bool, int or list: {"red":1}'),
+    )
     await setRole({ bound_claims: { team: 're*' } })
     expect(await refused({ team: 'red' })).toBe(none('team'))
     await setRole({ bound_claims_type: 'glob' })

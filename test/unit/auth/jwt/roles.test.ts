@@ -10,18 +10,18 @@ beforeEach(() => {
 const ROLE = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'me' }
 const DEFAULTS = {
   ...EMPTY_TOKEN_FIELDS,
-  allowed_redirect_uris: [],
-  bound_audiences: [],
-  bound_claims: {},
+  allowed_redirect_uris: null,
+  bound_audiences: null,
+  bound_claims: null,
   bound_claims_type: 'string',
   bound_subject: '',
-  claim_mappings: {},
+  claim_mappings: null,
   clock_skew_leeway: 0,
   expiration_leeway: 0,
   groups_claim: '',
   max_age: 0,
   not_before_leeway: 0,
-  oidc_scopes: [],
+  oidc_scopes: null,
   role_type: 'jwt',
   user_claim: 'sub',
   user_claim_json_pointer: false,
@@ -35,7 +35,7 @@ describe('roles of jwt', () => {
     expect(dataOf(await harness.read('role/dev'))).toEqual({ ...DEFAULTS, bound_subject: 'me' })
     const more = {
       bound_audiences: ['a', 'b'],
-      bound_claims: { team: ['x', 'y'], level: 7 },
+      bound_claims: { team: ['x', 'y'] },
       bound_claims_type: 'glob',
       claim_mappings: { mail: 'email' },
       clock_skew_leeway: -1,
@@ -100,7 +100,9 @@ describe('roles of jwt', () => {
       'must have at least one bound constraint when creating/updating a role',
     )
     expect(await refused({ ...ROLE, bound_claims_type: 'regex' })).toBe("invalid 'bound_claims_type': regex")
-    expect(await refused({ ...ROLE, bound_claims: { a: { b: 1 } } })).toBe('bound claim "a" is not a string or list')
+    const glob = { ...ROLE, bound_claims_type: 'glob' }
+    expect(await refused({ ...glob, bound_claims: { a: { b: 1 } } })).toBe('claim is not a string or list: {"b":1}')
+    expect(await refused({ ...glob, bound_claims: { a: ['x', 7] } })).toBe('claim is not a string: 7')
     expect(await refused({ ...ROLE, claim_mappings: { a: 'x', b: 'x' } })).toBe(
       'multiple keys are mapped to metadata key "x"',
     )
