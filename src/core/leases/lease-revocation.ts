@@ -21,7 +21,7 @@ export interface LeaseMount {
   readonly view: Pick<MountView, 'accessor' | 'defaultLeaseTtlSeconds' | 'maxLeaseTtlSeconds'>
 }
 
-interface LeaseRevocationOptions {
+export interface LeaseRevocationOptions {
   readonly storage: Storage
   readonly clock: Clock
   readonly log: Log
@@ -37,6 +37,29 @@ export class LeaseRevocation {
 
   constructor(options: LeaseRevocationOptions) {
     this.#options = options
+  }
+
+  isRevoking(lease: Lease): boolean {
+    return this.#attempts.has(nameOf(lease))
+  }
+
+  /**
+   * Revokes a secret whose lease could not be stored. If this fails, stores the lease as one that is due, so that the
+   * sweep retries.
+   */
+  async discard(lease: Lease): Promise<void> {
+    const { storage, clock, log } = this.#options
+    try {
+      await this.#revokeSecret(lease)
+    } catch (error) {
+      log.warn('a secret without a lease could not be revoked', { lease_id: lease.id, error: messageOf(error) })
+      const dueMs = clock.now()
+      await storage
+        .write((tx) => putLease(tx, { ...lease, owner: '', expiresMs: dueMs, dueMs }))
+        .catch((cause: unknown) => {
+          log.error('the secret remains without a lease', { lease_id: lease.id, error: messageOf(cause) })
+        })
+    }
   }
 
   /** Revokes the secret, and then removes the lease. Rejects if the secrets engine fails. */
@@ -83,12 +106,16 @@ export class LeaseRevocation {
   }
 
   async #revoke(lease: Lease): Promise<void> {
+    await this.#revokeSecret(lease)
+    await this.#options.storage.write((tx) => removeLease(tx, nameOf(lease)))
+  }
+
+  async #revokeSecret(lease: Lease): Promise<void> {
     const backend = this.#options.findMount(lease.mountAccessor)?.backend
     if (!backend?.revokeLease) {
       throw new LogicalError('unsupported-path', 'the mount that issued the secret does not exist')
     }
     await backend.revokeLease(lease)
-    await this.#options.storage.write((tx) => removeLease(tx, nameOf(lease)))
   }
 
   /** Schedules the next attempt after a failure. After the last attempt, the lease is irrevocable. */

@@ -7,6 +7,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { type LeaseGrant, type NamespaceRef, ROOT_NAMESPACE } from '../../logical/request.js'
 import { pagesOf, type ReadStorage, type Storage } from '../../logical/storage.js'
 import { DueSweep } from './due-sweep.js'
+import { renewLease } from './lease-renewal.js'
 import { type Lease, LEASE_KEYS, nameOf, putLease, readLease, recordsBelow, splitName } from './lease-record.js'
 import { type LeaseMount, LeaseRevocation } from './lease-revocation.js'
 
@@ -74,7 +75,7 @@ export class LeaseStore {
     grant: LeaseGrant,
     owner: LeaseOwner,
   ): Promise<{ readonly lease: Lease; readonly ttlSeconds: number }> {
-    const { clock, random, storage, log } = this.#options
+    const { clock, random, storage } = this.#options
     const nowMs = clock.now()
     const { accessor: mountAccessor, defaultLeaseTtlSeconds, maxLeaseTtlSeconds } = mount.view
     const seconds = Math.min(grant.ttlSeconds || defaultLeaseTtlSeconds, maxLeaseTtlSeconds)
@@ -102,9 +103,8 @@ export class LeaseStore {
         if (owner.id !== '') this.#hasOwners = true
       })
     } catch (error) {
-      await mount.backend.revokeLease?.(lease).catch((cause: unknown) => {
-        log.error('a secret without a lease could not be revoked', { path, error: String(cause) })
-      })
+      await this.#revocation.discard(lease)
+      this.#sweep.noteDue(nowMs)
       throw error
     }
     this.#sweep.noteDue(expiresMs)
@@ -132,21 +132,10 @@ export class LeaseStore {
     lease: Lease,
     incrementSeconds: number,
   ): Promise<{ readonly ttlSeconds: number; readonly warnings: readonly string[] }> {
-    const { clock, storage } = this.#options
-    if (lease.expiresMs <= clock.now()) throw invalid('lease expired')
-    const backend = this.#options.findMount(lease.mountAccessor)?.backend
-    if (!lease.isRenewable || !backend?.renewLease) throw invalid('lease is not renewable')
-    const { ttlSeconds, warnings } = await backend.renewLease(lease, incrementSeconds)
-    const nowMs = clock.now()
-    const expiresMs = Math.min(nowMs + lifeMs(ttlSeconds), lease.latestMs ?? Number.POSITIVE_INFINITY)
-    await storage.write((tx) => {
-      const current = readLease(tx, nameOf(lease))
-      // If the lease ended while the backend was called, the renewal must not make it valid again.
-      if (!current || current.expiresMs <= nowMs) throw invalid('lease not found')
-      putLease(tx, { ...current, expiresMs, dueMs: expiresMs, lastRenewalMs: nowMs })
-    })
+    const options = { ...this.#options, revocation: this.#revocation }
+    const { expiresMs, ...renewal } = await renewLease(options, lease, incrementSeconds)
     this.#sweep.noteDue(expiresMs)
-    return { ttlSeconds: (expiresMs - nowMs) / 1000, warnings }
+    return renewal
   }
 
   /** Revokes the secret, and then removes the lease. Rejects with LogicalError 400 if the secrets engine fails. */

@@ -22,6 +22,10 @@ let secrets: Set<number>
 let last: number
 /** The error of each revocation, if any. */
 let failure: Error | undefined
+/** The error of each renewal, if any. */
+let renewalFailure: Error | undefined
+/** What each revocation waits for. */
+let gate: Promise<unknown> | undefined
 
 beforeEach(async () => {
   world = await TokenWorld.open()
@@ -30,6 +34,8 @@ beforeEach(async () => {
   secrets = new Set()
   last = 0
   failure = undefined
+  renewalFailure = undefined
+  gate = undefined
   world.mounts.set(ACCESSOR, MOUNT)
 })
 
@@ -37,9 +43,11 @@ const MOUNT = {
   view: { accessor: ACCESSOR, defaultLeaseTtlSeconds: 3600, maxLeaseTtlSeconds: 7200 },
   backend: {
     async renewLease(_secret: unknown, increment: number) {
+      if (renewalFailure) throw renewalFailure
       return { ttlSeconds: increment || 3600, warnings: ['renewed'] }
     },
     async revokeLease({ internal }: { internal: JsonObject }) {
+      await gate
       if (failure) throw failure
       secrets.delete(internal.number as number)
     },
@@ -114,6 +122,25 @@ describe('a new secret', () => {
     expect(secrets).toEqual(new Set())
   })
 
+  it('a secret whose lease cannot be stored and that cannot be revoked is revoked by a later attempt', async () => {
+    const { clientToken } = await world.create({ policies: ['default'] })
+    const entry = world.entry(clientToken)
+    const owner = world.tokens.ownerOf(entry)
+    await world.tokens.revokeTree(entry)
+    const grant = { ttlSeconds: 0, isRenewable: true, internal: { number: 1 } }
+    secrets.add(1)
+    failure = new LogicalError('internal', 'the database is down')
+    const request = { path: PATH, namespace: ROOT_NAMESPACE }
+    expect((await refusal(world.leases.issue(request, MOUNT, grant, owner)))[0]).toBe('permission-denied')
+    await world.leases.sweep()
+    const [name = ''] = (await keysAt(PATH)) ?? []
+    expect((await refusal(put('renew', { lease_id: `${PATH}/${name}` })))[1]).toBe('lease expired')
+    failure = undefined
+    await pass(10_000)
+    expect(secrets).toEqual(new Set())
+    expect(await keysAt(PATH)).toBeUndefined()
+  })
+
   it('a new secret is revoked if the token was revoked in the meantime, or had one use left', async () => {
     const { clientToken } = await world.create({ policies: ['default'] })
     const entry = world.entry(clientToken)
@@ -165,6 +192,32 @@ describe('renewal', () => {
     expect(await text()).toBe('lease is not renewable')
     world.clock.advance(HOUR_MS)
     expect(await text()).toBe('lease expired')
+  })
+})
+
+describe('a renewal that fails', () => {
+  it('a renewal that the engine rejects is a mistake of the caller, with its error', async () => {
+    const { id } = await issue()
+    renewalFailure = new LogicalError('internal', 'the database is down')
+    expect(await refusal(put('renew', { lease_id: id }))).toEqual([
+      'invalid-request',
+      'failed to renew entry: resp: (*logical.Response)(nil) err: the database is down',
+    ])
+    renewalFailure = new LogicalError('read-only', 'forward')
+    expect((await refusal(put('renew', { lease_id: id })))[0]).toBe('read-only')
+  })
+
+  it('a lease that is being revoked is not found by a renewal', async () => {
+    const { id } = await issue()
+    let release = () => {}
+    gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const revoked = put('revoke', { lease_id: id, sync: true })
+    expect(await refusal(put('renew', { lease_id: id }))).toEqual(['invalid-request', 'lease not found'])
+    release()
+    await revoked
+    expect(await refusal(put('renew', { lease_id: id }))).toEqual(['invalid-request', 'lease not found'])
   })
 })
 
