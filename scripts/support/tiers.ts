@@ -82,7 +82,7 @@ export const TIERS: readonly Tier[] = [
   {
     name: 'postgres',
     timeoutMs: 300_000,
-    level: { full: ['database', 'leases'] },
+    level: { full: ['database', 'leases', 'recorded'] },
     findObstacle: () => (findPostgres() ? undefined : 'no PostgreSQL server was found'),
   },
   {

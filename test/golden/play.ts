@@ -19,8 +19,10 @@ import {
 
 const FLAVOR = 'understudy'
 
+export const flowsIn = (directory: string): readonly Flow[] => readFlows(directory, parse)
+
 /** Every recorded flow, by name. */
-export const allFlows: readonly Flow[] = readFlows(path.join(import.meta.dirname, 'flows'), parse)
+export const allFlows = flowsIn(path.join(import.meta.dirname, 'flows'))
 
 /** Plays one step and remembers what it yields; returns how its answer differs. */
 const play = async (step: Step, vars: Vars, address: string): Promise<string[]> => {
@@ -47,7 +49,7 @@ const shorten = (found: readonly string[]): string =>
 /** Plays a flow to its end, so that one report names everything that differs and is not in the table of pending steps. */
 export const playFlow = async (
   flow: Flow,
-  server: { readonly address: string; readonly token: string },
+  server: { readonly address: string; readonly token: string; readonly taken?: Vars },
   pending: readonly Pending[],
 ): Promise<string[]> => {
   const vars = startVars(server)

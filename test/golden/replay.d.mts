@@ -29,7 +29,8 @@ export type Vars = Record<string, unknown>
 export class Missing extends Error {}
 
 export const readFlows: (directory: string, parse: (text: string) => unknown) => Flow[]
-export const startVars: (options: { address: string; token: string }) => Vars
+/** `taken` contains further variables of a flow. */
+export const startVars: (options: { address: string; token: string; taken?: Vars }) => Vars
 export const fill: (value: unknown, vars: Vars) => unknown
 export const pick: (answer: Answer, where: string) => unknown
 /** Differences, as texts; none when the answer is as expected. */

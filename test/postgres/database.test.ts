@@ -50,6 +50,35 @@ it('users with privileges on the same tables are created and removed concurrentl
   expect(await postgres.users()).toEqual([])
 })
 
+it('users of two connections to one database are removed concurrently', async () => {
+  const postgres = await PostgresProcess.start()
+  await postgres.query('CREATE TABLE public.items (id int)')
+  await using lab = await startLab(ONE)
+  const { client } = lab.A
+  await mountDatabase(client, postgres)
+  await client.write('database/config/other', connectionTo(postgres))
+  await client.write('database/roles/other', { db_name: 'other', creation_statements: CREATION })
+  for (let round = 0; round < 8; round++) {
+    await createCredentials(client)
+    await createCredentials(client, 'other')
+  }
+  await client.write('sys/leases/revoke-prefix/database/creds', { sync: true })
+  expect(await postgres.users()).toEqual([])
+})
+
+it('a connection that ends during a statement fails only its request', async () => {
+  const postgres = await PostgresProcess.start()
+  await using lab = await startLab(ONE)
+  const { client } = lab.A
+  await mountDatabase(client, postgres)
+  await client.write('database/roles/slow', { db_name: 'main', creation_statements: 'SELECT pg_sleep(600)' })
+  const failed = expect(client.read('database/creds/slow')).rejects.toThrow(/terminat/)
+  const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'"
+  await expect.poll(() => postgres.query(end)).toEqual(['true'])
+  await failed
+  await createCredentials(client)
+})
+
 it('the end of a token, of a mount and of a lease remove users', async () => {
   const postgres = await PostgresProcess.start()
   await using lab = await startLab(ONE)

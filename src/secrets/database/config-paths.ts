@@ -1,13 +1,14 @@
 /** The paths of connections: configure, read, list, delete, reset, reload, and rotate the root password. */
 import { type Call, definePath, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
+import { parseDurationMs } from '../../base/duration.js'
+import { messageOf } from '../../base/printable.js'
 import { invalid } from '../../logical/errors.js'
-import { bool, commaList, duration, int, string, stringList } from '../../logical/fields.js'
+import { bool, commaList, int, string, stringList } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { DatabaseEngine } from './engine.js'
 import { postgresUrl } from './postgresql.js'
 import { type Connection, requireKnown } from './records.js'
 import { rejectedFields } from './role-paths.js'
-import { parseStatements } from './statements.js'
 
 export const PLUGIN = 'postgresql-database-plugin'
 
@@ -19,7 +20,7 @@ const DETAILS = {
   username: string('Name of the root user, which creates and changes other users.'),
   max_open_connections: int('Maximum number of open connections.', 4),
   max_idle_connections: int('A negative number closes each connection after its use.'),
-  max_connection_lifetime: duration('Maximum age of a connection; 0 means no limit.'),
+  max_connection_lifetime: string('Maximum age of a connection, as a duration; 0 means no limit.'),
   password_authentication: string('`password`, or `scram-sha-256` to send the database only a verifier.', 'password'),
   username_template: string('Template of the names of dynamic users.'),
   disable_escaping: bool('Whether special characters of username and password stay as they are in the URL.'),
@@ -62,19 +63,26 @@ export const configPaths = (engine: DatabaseEngine): PathSpec[] => {
     engine.requireWritable()
     const { name, verify_connection } = call.values
     const after = mergeConnection(records.connections.find(name), call)
-    // Rejects an invalid template.
-    connections.usernameFor(after, 'display', 'role')
+    requireTemplate(after)
     if (verify_connection) {
       await connections
-        .runOnce(name, after, (plugin) => plugin.verify())
+        .runOnce(after, (plugin) => plugin.verify())
         .catch((error: Error) => {
-          throw invalid(`error creating database object: error verifying ${error.message}`)
+          throw notCreated(`error verifying connection: ${error.message}`)
         })
     }
     // The root password may have been rotated in the meantime.
     await records.connections.update(name, (before) => mergeConnection(before, call))
     connections.reset(name)
-    return undefined
+    return hasPassword(String(after.details.connection_url)) ? { warnings: [PASSWORD_IN_URL] } : undefined
+  }
+
+  const requireTemplate = (connection: Connection): void => {
+    try {
+      connections.usernameFor(connection, 'display', 'role')
+    } catch (error) {
+      throw notCreated(`unable to initialize username template: ${messageOf(error)}`)
+    }
   }
 
   return [
@@ -123,7 +131,7 @@ const mergeConnection = (before: Connection | undefined, call: ConfigCall): Conn
     if (values[name]) throw invalid(`the setting ${JSON.stringify(name)} is not supported`)
   }
   const pluginName = sent('plugin_name') ?? before?.pluginName ?? ''
-  if (pluginName === '') throw invalid('plugin_name is required')
+  if (pluginName === '') throw invalid('empty plugin name')
   requirePlugin(pluginName)
   const details: JsonObject = { ...before?.details }
   for (const name of Object.keys(DETAILS) as (keyof typeof DETAILS)[]) {
@@ -131,7 +139,6 @@ const mergeConnection = (before: Connection | undefined, call: ConfigCall): Conn
   }
   checkDetails(details)
   const password = sent('password')
-  const statements = sent('root_rotation_statements')
   return {
     pluginName,
     details,
@@ -139,19 +146,24 @@ const mergeConnection = (before: Connection | undefined, call: ConfigCall): Conn
     password: password ?? before?.password ?? '',
     ...(before?.pendingPassword !== undefined && password === undefined && { pendingPassword: before.pendingPassword }),
     passwordPolicy: sent('password_policy') ?? before?.passwordPolicy ?? '',
-    rotationStatements: statements ? parseStatements(statements) : (before?.rotationStatements ?? []),
+    rotationStatements: sent('root_rotation_statements') ?? before?.rotationStatements ?? [],
     verifies: values.verify_connection,
   }
 }
 
 const checkDetails = (details: JsonObject): void => {
-  const { connection_url, password_authentication } = details
-  if (typeof connection_url !== 'string' || connection_url === '') throw invalid('connection_url is required')
+  const { connection_url, password_authentication, max_connection_lifetime = 0 } = details
+  if (typeof connection_url !== 'string' || connection_url === '') throw notCreated('connection_url cannot be empty')
   postgresUrl(connection_url, { username: 'u', name: 'u', password: 'p' }, true)
+  if (parseDurationMs(String(max_connection_lifetime)) === undefined) {
+    throw notCreated(`invalid max_connection_lifetime: ${max_connection_lifetime}`)
+  }
   if (!['password', 'scram-sha-256', undefined].includes(password_authentication as string | undefined)) {
-    throw invalid('password_authentication must be "password" or "scram-sha-256"')
+    throw notCreated(`'${password_authentication}' is not a valid password authentication type`)
   }
 }
+
+const notCreated = (why: string) => invalid(`error creating database object: ${why}`)
 
 /** Returns a connection without its passwords. */
 const connectionData = ({ pluginName, details, allowedRoles, passwordPolicy, ...rest }: Connection) => ({
@@ -164,8 +176,12 @@ const connectionData = ({ pluginName, details, allowedRoles, passwordPolicy, ...
   verify_connection: rest.verifies,
 })
 
-/** Hides a password that the operator has written into the URL. */
-const withoutPassword = (url: string): string =>
-  url.replace(/^(\w+:\/\/[^:@/]*:)([^@]*)@/, (whole, start: string, password: string) =>
-    password.includes('{{') ? whole : `${start}*****@`,
-  )
+const PASSWORD_IN_URL =
+  'Password found in connection_url, use a templated url to enable root rotation and prevent read access to password information.'
+
+/** A password that the operator has written into a URL, after the scheme and the user name. */
+const URL_PASSWORD = /^(\w+:\/\/[^:@/]*:)(?![^@]*\{\{)[^@]*@/
+
+const hasPassword = (url: string): boolean => URL_PASSWORD.test(url)
+
+const withoutPassword = (url: string): string => url.replace(URL_PASSWORD, '$1xxxxx@')

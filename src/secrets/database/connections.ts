@@ -1,3 +1,4 @@
+import { parseDurationMs } from '../../base/duration.js'
 import type { BackendContext } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { DatabasePlugin, OpenPlugin } from './plugin.js'
@@ -38,19 +39,19 @@ export class Connections {
     } catch (error) {
       const { pendingPassword } = record
       if (pendingPassword !== undefined && WRONG_PASSWORD.has(codeOf(error))) {
-        return this.runOnce(name, { ...record, password: pendingPassword }, work)
+        return this.runOnce({ ...record, password: pendingPassword }, work)
       }
-      throw failed(name, error)
+      throw failed(error)
     }
   }
 
   /** Runs statements on a connection that is closed afterwards. Rejects with LogicalError 500 if this fails. */
-  async runOnce<T>(name: string, record: Connection, work: (plugin: DatabasePlugin) => Promise<T>): Promise<T> {
+  async runOnce<T>(record: Connection, work: (plugin: DatabasePlugin) => Promise<T>): Promise<T> {
     const plugin = this.#openPlugin(this.#settingsOf(record))
     try {
       return await work(plugin)
     } catch (error) {
-      throw failed(name, error)
+      throw failed(error)
     } finally {
       await plugin.close()
     }
@@ -110,7 +111,7 @@ export class Connections {
     return {
       url: postgresUrl(String(connection_url), { username: user, name: user, password }, !details.disable_escaping),
       keepsNone: Number(max_idle_connections ?? 0) < 0,
-      connectionSecondsMax: Number(max_connection_lifetime ?? 0),
+      connectionSecondsMax: (parseDurationMs(String(max_connection_lifetime ?? 0)) ?? 0) / 1000,
       hashesPasswords: details.password_authentication === 'scram-sha-256',
       onError: (error: Error) => this.#context.log.warn('a database connection was lost', { error: error.message }),
     }
@@ -123,10 +124,10 @@ const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown 
 const textOf = (error: unknown): string =>
   error instanceof Error ? error.message || String(codeOf(error)) : String(error)
 
-const failed = (name: string, error: unknown): unknown =>
+const failed = (error: unknown): unknown =>
   error instanceof LogicalError
     ? error
-    : new LogicalError('internal', `connection ${JSON.stringify(name)}: ${textOf(error)}`, {
+    : new LogicalError('internal', textOf(error), {
         cause: error,
         wrapped: true,
       })

@@ -1,6 +1,6 @@
 import { PeriodicWork } from '../../base/periodic-work.js'
 import type { BackendContext } from '../../logical/backend.js'
-import { invalid, isReadOnly, readOnly } from '../../logical/errors.js'
+import { invalid, isReadOnly, LogicalError, readOnly } from '../../logical/errors.js'
 import { Connections } from './connections.js'
 import type { OpenPlugin } from './plugin.js'
 import { type Connection, createRecords, type DatabaseRecords, requireConnection, type StaticRole } from './records.js'
@@ -40,8 +40,14 @@ export class DatabaseEngine {
     if (this.context.isReadOnly()) throw readOnly()
   }
 
+  /** Throws LogicalError 400 if the password policy of the connection does not exist. */
   newPassword({ passwordPolicy }: Pick<Connection, 'passwordPolicy'>): string {
-    return this.#options.generatePassword(this.context.mount.namespace.id, passwordPolicy)
+    try {
+      return this.#options.generatePassword(this.context.mount.namespace.id, passwordPolicy)
+    } catch (error) {
+      if (!(error instanceof LogicalError) || error.code !== 'not-found') throw error
+      throw invalid('failed to generate password: no password policy found')
+    }
   }
 
   /**
@@ -76,7 +82,7 @@ export class DatabaseEngine {
     this.requireWritable()
     const { staticRoles } = this.records
     const role = staticRoles.find(name)
-    if (!role) throw invalid(`no static role found for role name: ${JSON.stringify(name)}`)
+    if (!role) throw invalid('no static role found for role name')
     const fresh = this.newPassword(requireConnection(this.records, role.connection, name))
     const pending = await staticRoles.update(name, (now) =>
       now && isDue(now) ? { pendingPassword: fresh, ...now } : undefined,

@@ -6,7 +6,7 @@ import type { Random } from '../../base/random.js'
 import { scramVerifier } from '../../crypto/scram.js'
 import { invalid } from '../../logical/errors.js'
 import type { DatabasePlugin, DatabaseUser, PluginSettings } from './plugin.js'
-import { fillStatements } from './statements.js'
+import { fillStatements, fillText } from './statements.js'
 
 /**
  * The schemas with privileges of a role: on the schema, or on its tables and sequences. PostgreSQL drops only roles
@@ -24,6 +24,9 @@ const SCHEMAS_OF_ROLE = `
     WHERE acl.grantee = role.oid`
 
 const TURN = 'turn'
+
+/** The number of times that a transaction is repeated. */
+const CONFLICTS_MAX = 10
 
 const RENEWAL = [`ALTER ROLE "{{name}}" VALID UNTIL '{{expiration}}'`]
 const ROTATION = [`ALTER ROLE "{{name}}" WITH PASSWORD '{{password}}'`]
@@ -52,8 +55,10 @@ export class PostgresPlugin implements DatabasePlugin {
     { creation, rollback }: { readonly creation: readonly string[]; readonly rollback: readonly string[] },
   ): Promise<void> {
     const values = { ...this.#valuesOf(user), expiration: printExpiration(user.expiresMs) }
+    const statements = fillStatements(creation, values)
+    if (statements.length === 0) throw invalid('empty creation statements')
     try {
-      await this.#execute(fillStatements(creation, values))
+      await this.#execute(statements)
     } catch (error) {
       if (rollback.length > 0) await this.#execute(fillStatements(rollback, values)).catch(() => undefined)
       throw error
@@ -62,15 +67,16 @@ export class PostgresPlugin implements DatabasePlugin {
 
   renewUser(username: string, expiresMs: number, statements: readonly string[]): Promise<void> {
     const values = { ...namesOf(username), expiration: printExpiration(expiresMs) }
-    return this.#execute(fillStatements(statements.length > 0 ? statements : RENEWAL, values))
+    return this.#execute(fillStatements(statements, values, RENEWAL))
   }
 
   setPassword(user: DatabaseUser, statements: readonly string[]): Promise<void> {
-    return this.#execute(fillStatements(statements.length > 0 ? statements : ROTATION, this.#valuesOf(user)))
+    return this.#execute(fillStatements(statements, this.#valuesOf(user), ROTATION))
   }
 
   dropUser(username: string, statements: readonly string[]): Promise<void> {
-    if (statements.length > 0) return this.#execute(fillStatements(statements, namesOf(username)))
+    const own = fillStatements(statements, namesOf(username))
+    if (own.length > 0) return this.#execute(own)
     return this.#run(async (client) => {
       const { rowCount } = await client.query('SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = $1', [username])
       if (!rowCount) return
@@ -102,15 +108,26 @@ export class PostgresPlugin implements DatabasePlugin {
 
   #execute(statements: readonly string[]): Promise<void> {
     return this.#run(async (client) => {
-      for (const statement of statements) await client.query(statement)
+      for (const statement of statements) await client.query(statement).catch(rethrowOfQuery)
     })
   }
 
-  /** Runs statements in one transaction. After an error, closes the connection, which rolls the transaction back. */
   #run(work: (client: PoolClient) => Promise<void>): Promise<void> {
-    return this.#turns.run(TURN, () => this.#transact(work))
+    return this.#turns.run(TURN, () => this.#transactAgain(work))
   }
 
+  /** Repeats a transaction that conflicts with one of another connection to the same database. */
+  async #transactAgain(work: (client: PoolClient) => Promise<void>): Promise<void> {
+    for (let conflicts = 0; ; conflicts++) {
+      try {
+        return await this.#transact(work)
+      } catch (error) {
+        if (conflicts === CONFLICTS_MAX || !isConflict(error)) throw error
+      }
+    }
+  }
+
+  /** Runs statements in one transaction. After an error, closes the connection, which rolls the transaction back. */
   async #transact(work: (client: PoolClient) => Promise<void>): Promise<void> {
     if (this.#isAborted) throw new Error('the connection is closed')
     this.#pool ??= this.#open()
@@ -156,6 +173,19 @@ export class PostgresPlugin implements DatabasePlugin {
   }
 }
 
+/** Throws an error of PostgreSQL with its SQLSTATE code in the text. */
+const rethrowOfQuery = (error: unknown): never => {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
+  if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) throw error
+  throw Object.assign(new Error(`failed to execute query: ERROR: ${message} (SQLSTATE ${code})`, { cause: error }), {
+    code,
+  })
+}
+
+/** Returns true for the error of concurrent changes of the privileges of one object. */
+const isConflict = (error: unknown): boolean =>
+  error instanceof Error && /\btuple concurrently (?:updated|deleted)\b/.test(error.message)
+
 const namesOf = (username: string) => ({ name: username, username })
 
 const printExpiration = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')}+0000`
@@ -166,7 +196,7 @@ const printExpiration = (ms: number): string => `${new Date(ms).toISOString().sl
  */
 export const postgresUrl = (template: string, values: Readonly<Record<string, string>>, escapes: boolean): string => {
   const encoded = Object.entries(values).map(([key, value]) => [key, escapes ? encodeURIComponent(value) : value])
-  const [filled = ''] = fillStatements([template], Object.fromEntries(encoded))
+  const filled = fillText(template, Object.fromEntries(encoded))
   if (!/^postgres(?:ql)?:\/\//.test(filled) || !URL.canParse(filled)) {
     throw invalid('connection_url must be a URL such as postgresql://{{username}}:{{password}}@host:5432/name')
   }

@@ -59,6 +59,11 @@ export const requireKnown = ({ connections }: Pick<DatabaseRecords, 'connections
   return found
 }
 
+/** Throws LogicalError 400 if a role of the other kind has this name. */
+export const requireUnique = (others: { find(name: string): object | undefined }, name: string): void => {
+  if (others.find(name)) throw invalid('Role and Static Role names must be unique')
+}
+
 /** Returns the connection of a role. Throws LogicalError 400 if the connection does not exist or excludes the role. */
 export const requireConnection = (
   records: Pick<DatabaseRecords, 'connections'>,

@@ -6,8 +6,7 @@ import { any, duration, map, string, stringList } from '../../logical/fields.js'
 import type { LeasedSecret } from '../../logical/request.js'
 import { decideTtl, type TtlDecision } from '../../logical/ttl.js'
 import type { DatabaseEngine } from './engine.js'
-import { requireConnection, type Role } from './records.js'
-import { parseStatements } from './statements.js'
+import { requireConnection, requireUnique, type Role } from './records.js'
 
 const NAME = { name: string('Name of the role.') } as const
 
@@ -45,6 +44,7 @@ export const rolePaths = (engine: DatabaseEngine): PathSpec[] => {
       update: async (call) => {
         engine.requireWritable()
         refuseCredentials(call.values)
+        requireUnique(records.staticRoles, call.values.name)
         await records.roles.update(call.values.name, (before) => mergeRole(before, call))
         return undefined
       },
@@ -126,14 +126,19 @@ const ttlOf = ({ context }: DatabaseEngine, role: Role, issuedMs: number, increm
     mount: context.mount,
   })
 
+/** Types of credentials of Vault. */
+const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set(['rsa_private_key', 'client_certificate'])
+
 /** Throws LogicalError 400 for types of credentials that are not supported. */
 export const refuseCredentials = (values: {
   readonly credential_type: string
   readonly credential_config: object | null
 }): void => {
-  if (values.credential_type !== 'password' && values.credential_type !== '') {
-    throw invalid(`the credential_type ${JSON.stringify(values.credential_type)} is not supported: use "password"`)
+  const type = values.credential_type
+  if (UNSUPPORTED_TYPES.has(type)) {
+    throw invalid(`the credential_type ${JSON.stringify(type)} is not supported: use "password"`)
   }
+  if (type !== 'password' && type !== '') throw invalid(`invalid credential_type ${JSON.stringify(type)}`)
   if (Object.keys(values.credential_config ?? {}).length > 0) {
     throw invalid('credential_config is not supported: set password_policy of the connection')
   }
@@ -141,22 +146,16 @@ export const refuseCredentials = (values: {
 
 const mergeRole = (before: Role | undefined, call: Call<typeof FIELDS>): Role => {
   const sent = sentBy(call)
-  const statements = (given: readonly string[] | undefined, old: readonly string[] | undefined) =>
-    given ? parseStatements(given) : (old ?? [])
   const role: Role = {
     connection: sent('db_name') ?? before?.connection ?? '',
-    creationStatements: statements(sent('creation_statements'), before?.creationStatements),
-    revocationStatements: statements(sent('revocation_statements'), before?.revocationStatements),
-    rollbackStatements: statements(sent('rollback_statements'), before?.rollbackStatements),
-    renewStatements: statements(sent('renew_statements'), before?.renewStatements),
+    creationStatements: sent('creation_statements') ?? before?.creationStatements ?? [],
+    revocationStatements: sent('revocation_statements') ?? before?.revocationStatements ?? [],
+    rollbackStatements: sent('rollback_statements') ?? before?.rollbackStatements ?? [],
+    renewStatements: sent('renew_statements') ?? before?.renewStatements ?? [],
     defaultTtlSeconds: sent('default_ttl') ?? before?.defaultTtlSeconds ?? 0,
     maxTtlSeconds: sent('max_ttl') ?? before?.maxTtlSeconds ?? 0,
   }
-  if (role.connection === '') throw invalid('db_name is required')
-  if (role.creationStatements.length === 0) throw invalid('creation_statements is required')
-  if (role.maxTtlSeconds > 0 && role.defaultTtlSeconds > role.maxTtlSeconds) {
-    throw invalid('default_ttl cannot be greater than max_ttl')
-  }
+  if (role.connection === '') throw invalid('database name is required')
   return role
 }
 

@@ -4,9 +4,8 @@ import { type Call, definePath, listed, type PathSpec, sentBy, shown } from '../
 import { invalid } from '../../logical/errors.js'
 import { duration, string, stringList } from '../../logical/fields.js'
 import { type DatabaseEngine, nextRotationMs } from './engine.js'
-import { requireConnection, type StaticRole } from './records.js'
+import { requireConnection, requireUnique, type StaticRole } from './records.js'
 import { refuseCredentials, rejectedFields, ROLE_FIELDS } from './role-paths.js'
-import { parseStatements } from './statements.js'
 
 const NAME = { name: string('Name of the static role.') } as const
 
@@ -40,6 +39,7 @@ export const staticPaths = (engine: DatabaseEngine): PathSpec[] => {
       if (call.values[name]) throw invalid(`${JSON.stringify(name)} is not supported`)
     }
     const { name } = call.values
+    requireUnique(engine.records.roles, name)
     const isNew = !staticRoles.find(name)
     const role = await staticRoles.update(name, (before) => {
       const merged = mergeStatic(before, call)
@@ -91,10 +91,12 @@ const mergeStatic = (before: StaticRole | undefined, call: Call<typeof FIELDS>):
   const username = sent('username') ?? before?.username ?? ''
   const connection = sent('db_name') ?? before?.connection ?? ''
   const periodSeconds = sent('rotation_period') ?? before?.periodSeconds ?? 0
-  const statements = sent('rotation_statements')
+  if (connection === '') throw invalid('database name is a required field')
   if (username === '') throw invalid('username is a required field to create a static account')
   if (before && username !== before.username) throw invalid('cannot update static account username')
-  if (connection === '') throw invalid('db_name is required')
+  if (before === undefined && sent('rotation_period') === undefined) {
+    throw invalid('rotation_period is required to create static accounts')
+  }
   if (periodSeconds < PERIOD_SECONDS_MIN) {
     throw invalid(`rotation_period must be ${PERIOD_SECONDS_MIN} seconds or more`)
   }
@@ -103,7 +105,7 @@ const mergeStatic = (before: StaticRole | undefined, call: Call<typeof FIELDS>):
     username,
     connection,
     periodSeconds,
-    rotationStatements: statements ? parseStatements(statements) : (before?.rotationStatements ?? []),
+    rotationStatements: sent('rotation_statements') ?? before?.rotationStatements ?? [],
   }
 }
 

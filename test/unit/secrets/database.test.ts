@@ -4,7 +4,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { scramVerifier } from '../../../src/crypto/scram.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { postgresUrl } from '../../../src/secrets/database/postgresql.js'
-import { fillStatements, parseStatements } from '../../../src/secrets/database/statements.js'
+import { fillStatements } from '../../../src/secrets/database/statements.js'
 import { DEFAULT_USERNAME_TEMPLATE, parseUsernameTemplate } from '../../../src/secrets/database/username-template.js'
 import { refusal } from '../../support/backend-harness.js'
 import { makeDatabase } from './database-mount.js'
@@ -50,7 +50,7 @@ describe('connections', () => {
         connection_url: URL,
         username: 'root',
         max_open_connections: 2,
-        max_connection_lifetime: 5,
+        max_connection_lifetime: '5s',
         password_authentication: 'scram-sha-256',
       },
       password_policy: 'long',
@@ -66,23 +66,28 @@ describe('connections', () => {
   })
 
   it('an update keeps fields that it does not contain, and hides a password in the URL', async () => {
-    await write('config/main', { connection_url: 'postgresql://root:first@localhost/app' })
+    const changed = await write('config/main', { connection_url: 'postgresql://root:first@localhost/app' })
+    expect(changed?.warnings).toEqual([expect.stringMatching(/^Password found in connection_url/)])
     expect(await read('config/main')).toMatchObject({
       allowed_roles: ['app', 'fixed', 'team-*'],
-      connection_details: { connection_url: 'postgresql://root:*****@localhost/app', username: 'root' },
+      connection_details: { connection_url: 'postgresql://root:xxxxx@localhost/app', username: 'root' },
     })
   })
 
   it.each([
     [{ plugin_name: 'mysql-database-plugin' }, 'the plugin "mysql-database-plugin" is not supported'],
-    [{ plugin_name: '' }, 'plugin_name is required'],
-    [{ connection_url: '' }, 'connection_url is required'],
+    [{ plugin_name: '' }, 'empty plugin name'],
+    [{ connection_url: '' }, 'error creating database object: connection_url cannot be empty'],
     [{ connection_url: 'host=localhost' }, 'connection_url must be a URL'],
     [{ tls_ca: 'x' }, 'the setting "tls_ca" is not supported'],
     [{ rotation_schedule: '* * * * *' }, 'the setting "rotation_schedule" is not supported'],
-    [{ password_authentication: 'md5' }, 'password_authentication must be'],
-    [{ username_template: '{{ nope }}' }, 'unsupported username_template: the function nope is unknown'],
-    [{ password: 'wrong' }, 'error creating database object: error verifying connection "new": '],
+    [{ password_authentication: 'md5' }, "'md5' is not a valid password authentication type"],
+    [{ max_connection_lifetime: 'x' }, 'invalid max_connection_lifetime: x'],
+    [
+      { username_template: '{{ nope }}' },
+      'unable to initialize username template: unsupported username_template: the function nope is unknown',
+    ],
+    [{ password: 'wrong' }, 'error creating database object: error verifying connection: '],
   ])('a connection with %o is rejected', async (more, text) => {
     expect(await reject('config/new', { ...CONFIG, ...more })).toContain(text)
     expect(await keys('config')).toEqual(['main'])
@@ -141,7 +146,7 @@ describe('roles', () => {
       default_ttl: 3600,
       max_ttl: 7200,
       renew_statements: [],
-      revocation_statements: ['A', 'B'],
+      revocation_statements: ['["A", "B"]'],
       rollback_statements: [],
     })
     await write('roles/app', { default_ttl: 60 })
@@ -150,9 +155,8 @@ describe('roles', () => {
   })
 
   it.each([
-    [{ db_name: '' }, 'db_name is required'],
-    [{ creation_statements: [] }, 'creation_statements is required'],
-    [{ default_ttl: '3h' }, 'default_ttl cannot be greater than max_ttl'],
+    [{ db_name: '' }, 'database name is required'],
+    [{ credential_type: 'x' }, 'invalid credential_type "x"'],
     [{ credential_type: 'rsa_private_key' }, 'the credential_type "rsa_private_key" is not supported'],
     [{ credential_config: { a: 'b' } }, 'credential_config is not supported'],
   ])('a role with %o is rejected', async (more, text) => {
@@ -225,7 +229,7 @@ describe('static roles', () => {
 
   it.each([
     [{ username: '' }, 'username is a required field'],
-    [{ db_name: '' }, 'db_name is required'],
+    [{ db_name: '' }, 'database name is a required field'],
     [{ rotation_period: '4s' }, 'rotation_period must be 5 seconds or more'],
     [{ rotation_schedule: '0 * * * *' }, '"rotation_schedule" is not supported'],
     [{ password: 'given' }, '"password" is not supported'],
@@ -306,7 +310,7 @@ describe('statements', () => {
     [[''], []],
     [[], []],
   ])('statements %j are read as %j', (given, expected) => {
-    expect(parseStatements(given)).toEqual(expected)
+    expect(fillStatements(given, {})).toEqual(expected)
   })
 
   it('placeholders are replaced by values, and other braces stay', () => {
