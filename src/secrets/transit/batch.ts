@@ -91,7 +91,7 @@ const mistakesOf = (raw: JsonObject, required: RequiredField | undefined): strin
   const unfit = (name: string, type: string) =>
     `${name}' expected type '${type}', got unconvertible type '${typeof raw[name]}'`
   return [
-    ...(required && raw[required] === undefined ? [`${required}' ${MISSING[required]}`] : []),
+    ...(required && (raw[required] ?? null) === null ? [`${required}' ${MISSING[required]}`] : []),
     ...TEXT_FIELDS.filter((name) => typeof (raw[name] ?? '') !== 'string').map((name) => unfit(name, 'string')),
     ...(Number.isSafeInteger(Number(raw.key_version ?? 0)) ? [] : [unfit('key_version', 'int')]),
   ]

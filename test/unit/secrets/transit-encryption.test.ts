@@ -200,6 +200,11 @@ describe('a refusal', () => {
     ],
     ['encrypt/a', { batch_input: [7] }, "failed to parse batch input: [0] expected a map, got 'number'"],
     ['decrypt/a', {}, 'missing ciphertext to decrypt'],
+    [
+      'encrypt/a',
+      { batch_input: [{ plaintext: null }] },
+      "failed to parse batch input: 1 error(s) decoding:\n\n* '[0].plaintext' missing plaintext to encrypt",
+    ],
     ['decrypt/none', { ciphertext: 'x' }, 'encryption key not found'],
     ['decrypt/e', { ciphertext: 'x' }, 'message decryption not supported for key type ed25519'],
     ['decrypt/a', { ciphertext: 'x' }, 'invalid ciphertext: no prefix'],
