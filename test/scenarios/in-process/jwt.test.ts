@@ -21,7 +21,8 @@ it('JWT logins run on the performance secondary, and the groups that they report
   // The primary executes the writes of the secondary.
   await C.client.write('auth/jwt/config', { jwt_validation_pubkeys: issuer.publicKeyPem })
   const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'vault', groups_claim: 'groups' }
-  await C.client.write('auth/jwt/role/dev', { ...role, token_policies: 'dev' })
+  const claim_mappings = { aud: 'audience' }
+  await C.client.write('auth/jwt/role/dev', { ...role, claim_mappings, token_policies: 'dev' })
   expect((await A.client.read('auth/jwt/role/dev')).data).toMatchObject({ groups_claim: 'groups' })
   const { accessor } = (await A.client.read('sys/auth/jwt')).data as Fields
   const { id } = (await A.client.write('identity/group', { name: 'g', type: 'external', policies: 'reader' }))
@@ -49,7 +50,7 @@ it('JWT logins run on the performance secondary, and the groups that they report
   expect((await login(C, [])).identity_policies).toBeUndefined()
   expect(await membersAt(A)).toEqual([])
   expect((await A.client.read(`identity/entity/id/${there.entity_id}`)).data).toMatchObject({
-    aliases: [{ name: 'joe', metadata: { role: 'dev' } }],
+    aliases: [{ name: 'joe', metadata: { audience: 'vault' } }],
   })
 
   // Without the primary, only a login with changed groups fails.
