@@ -14,9 +14,9 @@ const MFA_TYPES = ['duo', 'okta', 'pingid', 'totp']
 /** Paths that respond with 404. */
 export const ABSENT: readonly AbsentFamily[] = [
   {
-    family: 'identity: merging, and the old names of entity aliases',
+    family: 'identity: the old names of entity aliases',
     state: 'not implemented',
-    paths: [...['entity/merge', 'alias', 'alias/id', 'alias/id/{id}', 'persona', 'persona/id', 'persona/id/{id}']].map(
+    paths: [...['alias', 'alias/id', 'alias/id/{id}', 'persona', 'persona/id', 'persona/id/{id}']].map(
       (path) => `identity/${path}`,
     ),
   },

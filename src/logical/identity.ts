@@ -11,6 +11,8 @@ export interface EntityAlias {
   readonly customMetadata: Texts
   readonly createdAtMs: number
   readonly updatedAtMs: number
+  /** The IDs of the merged entities that had the alias before. */
+  readonly mergedFromIds?: readonly string[] | undefined
 }
 
 /** The properties that entities and groups share. */
@@ -28,6 +30,8 @@ export interface IdentityRecord {
    * one alias, and an internal group has none.
    */
   readonly aliases: readonly EntityAlias[]
+  /** The IDs of the entities that were merged into this one. */
+  readonly mergedIds?: readonly string[] | undefined
 }
 
 export interface Entity extends IdentityRecord {
@@ -84,6 +88,15 @@ export interface AliasChange {
   readonly customMetadata: Texts | undefined
 }
 
+/** A merge of entities into one of them. */
+export interface EntityMerge {
+  readonly namespaceId: string
+  readonly targetId: string
+  readonly sourceIds: readonly string[]
+  /** The aliases to keep if both entities have an alias on the same mount. */
+  readonly keptAliasIds: readonly string[]
+}
+
 /** Finds entities or groups. */
 export interface RecordFinder<T extends IdentityRecord> {
   findById(namespaceId: string, id: string): T | undefined
@@ -117,6 +130,11 @@ export interface RecordDirectory<T extends IdentityRecord, C extends RecordChang
 export interface IdentityDirectory {
   readonly entities: RecordDirectory<Entity, EntityChange>
   readonly groups: RecordDirectory<Group, GroupChange>
+  /**
+   * Moves the aliases and memberships of entities to another entity and removes them. Rejects with LogicalError 400 for
+   * an unknown ID, and for aliases of the same mount unless the merge decides which of them to keep.
+   */
+  mergeEntities(merge: EntityMerge): Promise<void>
   /** Returns the mount with this accessor, if this cluster may see it. */
   findMount(accessor: string): { readonly type: string; readonly path: string } | undefined
   /** Returns the groups of an entity or a group. */

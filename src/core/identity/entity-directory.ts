@@ -55,10 +55,15 @@ export const entityDirectory = (parts: DirectoryParts): RecordDirectory<Entity, 
         const target = findTarget(tx, change) ?? current?.entity ?? store.newRecords.entity(tx, namespaceId)
         const others = target.aliases.filter(({ id }) => id !== current?.alias.id)
         if (others.some((alias) => alias.mountAccessor === factors.mountAccessor)) {
-          throw invalid('Alias already exists for requested entity and mount accessor')
+          throw invalid(
+            current?.entity.id === target.id
+              ? "Alias cannot be updated as the entity already has an alias for the given 'mount_accessor' "
+              : 'Alias already exists for requested entity and mount accessor',
+          )
         }
         const { mountAccessor, name } = factors
-        const named = { mountAccessor, name, customMetadata: customMetadata ?? current?.alias.customMetadata ?? {} }
+        const kept = change.id === undefined ? {} : current?.alias.customMetadata
+        const named = { mountAccessor, name, customMetadata: customMetadata ?? kept ?? {} }
         const changed = current && { ...current.alias, ...named, updatedAtMs: now() }
         const alias = changed ?? store.newRecords.alias({ ...named, metadata: {} })
         const record = { ...target, aliases: [...others, alias], updatedAtMs: now() }
@@ -100,12 +105,14 @@ const findAlias = (reader: ReadStorage, factors: AliasFactors): FoundAlias | und
 const findForAliasChange = (reader: ReadStorage, change: AliasChange): FoundAlias | undefined => {
   const { namespaceId, id, mountAccessor, name } = change
   if (id === undefined) {
-    if (mountAccessor === undefined || name === undefined) return undefined
+    if (mountAccessor === undefined || name === undefined) {
+      throw invalid("'id' or 'mount_accessor' and 'name' must be provided")
+    }
     return findAlias(reader, { namespaceId, mountAccessor, name })
   }
   const entity = ENTITIES.findByAliasId(reader, namespaceId, id)
   const alias = entity?.aliases.find((one) => one.id === id)
-  if (!entity || !alias) throw invalid('invalid alias ID')
+  if (!entity || !alias) throw invalid('invalid alias ID provided')
   return { alias, entity }
 }
 

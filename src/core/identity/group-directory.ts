@@ -94,8 +94,9 @@ const checkMembers = (
   const { direct, inherited } = membershipOf(reader, group.id)
   const above = new Set([group, ...direct, ...inherited].map(({ id }) => id))
   for (const id of memberGroupIds) {
+    if (id === group.id) throw invalid(`member group ID ${JSON.stringify(id)} is same as the ID of the group`)
     if (above.has(id)) throw invalid(`cyclic relationship detected for member group ID ${JSON.stringify(id)}`)
-    if (!GROUPS.findById(reader, namespaceId, id)) throw invalid(`invalid group ID ${JSON.stringify(id)}`)
+    if (!GROUPS.findById(reader, namespaceId, id)) throw invalid(`invalid member group ID ${JSON.stringify(id)}`)
   }
 }
 

@@ -72,10 +72,11 @@ export const checkMemberCount = ({ memberEntityIds, memberGroupIds }: Group): vo
   }
 }
 
-/** Removes an entity or a group from all groups that contain it. */
-export const removeMember = (tx: Transaction, memberId: string, nowMs: number): void => {
+/** Removes an entity or a group from all groups that contain it. The entity `successorId`, if any, replaces it. */
+export const removeMember = (tx: Transaction, memberId: string, nowMs: number, successorId?: string): void => {
   for (const group of groupsWith(tx, memberId)) {
-    const memberEntityIds = without(group.memberEntityIds, memberId)
+    const others = without(group.memberEntityIds, memberId)
+    const memberEntityIds = successorId ? [...without(others, successorId), successorId] : others
     const memberGroupIds = without(group.memberGroupIds, memberId)
     replaceGroup(tx, group, written({ ...group, memberEntityIds, memberGroupIds }, nowMs))
   }

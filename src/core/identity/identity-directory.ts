@@ -8,6 +8,7 @@ import type { Transaction } from '../../logical/storage.js'
 import { entityDirectory } from './entity-directory.js'
 import { groupDirectory } from './group-directory.js'
 import type { IdentityStore } from './identity.js'
+import { mergeEntities } from './merge-entities.js'
 
 export interface AliasMount {
   readonly type: string
@@ -43,6 +44,7 @@ export const identityDirectory = ({ store, findMount, isReadOnly, now }: Directo
     findMount,
     entities: entityDirectory(parts),
     groups: groupDirectory(parts),
+    mergeEntities: (merge) => write((tx) => mergeEntities(tx, merge, now())),
     membershipOf: (memberId) => store.membershipOf(memberId),
   }
 }

@@ -117,13 +117,23 @@ export class RecordTable<T extends IdentityRecord> {
     return this.#namesPrefix(namespaceId) + sha256Hex(name.toLowerCase())
   }
 
+  /** Finds the record into which the record with this ID was merged. */
+  findByMergedId(reader: ReadStorage, id: string): T | undefined {
+    return this.#follow(reader, this.#mergedKey(id))
+  }
+
+  #mergedKey(id: string): string {
+    return `${this.#options.indexes}merged/${id}`
+  }
+
   #aliasIdKey(id: string): string {
     return `${this.#options.indexes}alias-id/${id}`
   }
 
-  #indexKeysOf({ namespaceId, name, aliases }: T): string[] {
+  #indexKeysOf({ namespaceId, name, aliases, mergedIds = [] }: T): string[] {
     return [
       this.#nameKey(namespaceId, name),
+      ...mergedIds.map((id) => this.#mergedKey(id)),
       ...aliases.flatMap((alias) => [this.aliasKey({ ...alias, namespaceId }), this.#aliasIdKey(alias.id)]),
     ]
   }

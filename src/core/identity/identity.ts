@@ -65,12 +65,14 @@ export class IdentityStore {
     this.newRecords = new NewRecords(options)
   }
 
+  /** Finds the entity of an ID, or the entity into which it was merged. */
   findEntity(id: string): Entity | undefined {
     if (id === '') return undefined
     const known = this.#entities.get(id)
     if (known) return known
     const entity = ENTITIES.read(this.#options.storage, id)
-    if (entity) this.#entities.set(id, entity)
+    if (!entity) return ENTITIES.findByMergedId(this.#options.storage, id)
+    this.#entities.set(id, entity)
     return entity
   }
 

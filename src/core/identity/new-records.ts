@@ -26,7 +26,7 @@ export class NewRecords {
   }
 
   entity(reader: ReadStorage, namespaceId: string, name?: string): Entity {
-    return { ...this.#record(reader, ENTITIES, namespaceId, name), isDisabled: false }
+    return { ...this.#record(reader, ENTITIES, namespaceId, name), policies: [], isDisabled: false }
   }
 
   /** Returns a group without members. */

@@ -151,17 +151,17 @@ export class MountTable {
     if (mount) throw taken(mount.namespacePath + routePath(mount.entry))
   }
 
-  /** Throws 400 if another mount or a namespace conflicts with the entry's path. */
-  refuseTaken(entry: MountEntry): void {
+  /** Throws 400, by default with `taken`, if another mount or a namespace conflicts with the entry's path. */
+  refuseTaken(entry: MountEntry, errorOf = taken): void {
     const { kind, namespaceId, path, uuid } = entry
     const conflict = listOf(this.allDecided(), kind, namespaceId).find(
       (other) => other.uuid !== uuid && isConflict(other.path, path),
     )
-    if (conflict) throw taken(conflict.path)
+    if (conflict) throw errorOf(conflict.path)
     const [located] = this.#locate(entry)
     const namespace =
       located && this.#namespaces.allDecided().find((other) => conflictsWithNamespace(located, other.path))
-    if (namespace) throw taken(namespace.path)
+    if (namespace) throw errorOf(namespace.path)
   }
 
   /** Returns the entry with the path of its namespace, or nothing if the namespace has not replicated yet. */

@@ -161,7 +161,8 @@ export class MountService {
     requireCleanPath(path, 'invalid destination mount: ')
     // Checks for conflicts before reserved paths, so that the error names an existing mount. With an empty UUID, the
     // moved mount itself counts as a conflict.
-    this.#options.table.refuseTaken({ ...entry, path, uuid: '' })
+    const errorOf = (taken: string) => invalid(`path already in use at ${JSON.stringify(taken)}`)
+    this.#options.table.refuseTaken({ ...entry, path, uuid: '' }, errorOf)
     refuseReserved(entry.kind, path)
     await this.#options.revokeTokens(entry.namespaceId, routePath(entry))
     await this.#options.withoutLeases(entry, () =>

@@ -10,7 +10,7 @@ import type { PolicyStore } from '../acl/policies.js'
 import type { Route } from '../mounts/router.js'
 import { aclOf } from '../tokens/token-rights.js'
 import type { TokenEntry, TokenStore } from '../tokens/tokens.js'
-import type { Wrapping } from '../wrapping/wrapping.js'
+import { notValid, type Wrapping } from '../wrapping/wrapping.js'
 
 export interface AuthoriserOptions {
   readonly tokens: TokenStore
@@ -68,19 +68,20 @@ export class Authoriser {
     const presented = isWrapping && clientToken ? await wrapping.resolve(clientToken) : clientToken
     const token = presented ? tokens.find(presented) : undefined
     if (!token) {
-      if (isWrapping && clientToken) wrapping.find('')
+      if (isWrapping) wrapping.find(clientToken || tokenIn(request))
       return refused(tokenMissing(clientToken))
     }
     if (isWrapping) this.#validateWrapped(request, token, route.rules)
     request.token = token
-    if (!isAddressAllowed(token, request.remoteAddress)) return refused(tokenMissing(undefined))
-    if (identity.refuses(token)) return refused(permissionDenied())
+    if (!isAddressAllowed(token, request.remoteAddress) || identity.refuses(token)) {
+      return refused(tokenMissing(undefined))
+    }
     if (!request.namespace.path.startsWith(token.namespace.path)) return refused(permissionDenied())
     const mistake = route && decideOperation(request, route)
     const verdict = mistake ? undefined : this.#check(request, token, route)
     const use = token.numUses === 0 ? 'free' : await tokens.use(token)
     if (use === 'spent') {
-      if (isWrapping) wrapping.find('')
+      if (isWrapping) throw notValid()
       return refused(tokenMissing(clientToken))
     }
     const failure = mistake ?? (verdict?.isAllowed ? undefined : permissionDenied())
@@ -92,8 +93,8 @@ export class Authoriser {
    * invalid wrapping token causes the error of Vault. Throws LogicalError 400 for such a token.
    */
   #validateWrapped(request: Request, token: TokenEntry, { wrappingToken }: PathRules): void {
-    const named = request.data.token
-    if (typeof named === 'string' && named !== '') {
+    const named = tokenIn(request)
+    if (named !== '') {
       if (named.split('.').length !== 3) this.#options.wrapping.find(named)
     } else if (wrappingToken === 'any') this.#options.wrapping.find(token.id)
   }
@@ -136,6 +137,8 @@ const refused = (failure: LogicalError): Authorised => ({
 /** Returns the path for the policy check. Adds the trailing slash if the path is the path of a mount. */
 const pathWithMount = (path: string, route: Route | undefined): string =>
   route?.path === '' && !path.endsWith('/') ? `${path}/` : path
+
+const tokenIn = ({ data: { token } }: Request): string => (typeof token === 'string' ? token : '')
 
 const tokenMissing = (presented: string | undefined): LogicalError =>
   presented

@@ -17,6 +17,9 @@ interface RemountPathDeps extends MountPathDeps {
   readonly isReadOnly: () => boolean
 }
 
+const QUEUED =
+  "Mount move has been queued. Progress will be reported in Vault's server log, tagged with the returned migration_id"
+
 /** The maximum number of completed moves whose status is available. */
 const MIGRATIONS_KEPT = 256
 
@@ -42,10 +45,16 @@ export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
       'Move a mount to another path.',
       {
         update: async ({ request, values }) => {
-          if (values.from === '' || values.to === '') throw invalid('both path and target path must be specified')
+          if (values.from === '' || values.to === '')
+            throw invalid("both 'from' and 'to' path must be specified as a string")
           const from = locate('secret', withSlash(values.from))
           const to = locate('secret', withSlash(values.to))
-          if (from.kind !== to.kind) throw invalid('cannot remount auth mount to non-auth mount, or vice versa')
+          if (to.kind !== from.kind && from.kind === 'auth') {
+            throw invalid(`cannot remount auth mount to non-auth mount "${to.path}"`)
+          }
+          if (to.kind !== from.kind || /^(?:auth|sys)\//.test(to.path)) {
+            throw invalid(`cannot remount to destination ${withSlash(values.to)}`)
+          }
           const entry = deps.table.find(from.kind, request.namespace.id, from.path)
           if (!entry) throw invalid(`no matching mount at "${withSlash(values.from)}"`)
           deps.router.requirePresent(entry, request, routePath(entry))
@@ -54,6 +63,7 @@ export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
           const [source_mount, target_mount] = [withSlash(values.from), withSlash(values.to)]
           return {
             data: { migration_id: keep({ mount: entry, info: { source_mount, target_mount, status: 'success' } }) },
+            warnings: [QUEUED],
           }
         },
         mirror: true,

@@ -1,5 +1,5 @@
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { TokenEntry } from '../tokens/tokens.js'
 import type { Wrapping } from '../wrapping/wrapping.js'
@@ -9,14 +9,9 @@ const TOKEN_FIELD = { token: string('The wrapping token. Default: the token of t
 type TokenCall = Call<typeof TOKEN_FIELD>
 
 export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
-  const presentedIn = ({ request, values }: TokenCall): string => values.token || request.clientToken || ''
-  const entryOf = async (presented: string): Promise<TokenEntry> => wrapping.find(await wrapping.resolve(presented))
-  const named = async (call: TokenCall): Promise<TokenEntry> => {
-    const presented = presentedIn(call)
-    if (presented === '') throw new LogicalError('permission-denied', 'error validating wrapping token: token is empty')
-    return entryOf(presented)
-  }
-  const lookup = async (call: TokenCall) => ({ data: wrapping.describe(await entryOf(presentedIn(call))) })
+  const entryOf = async ({ request, values }: TokenCall): Promise<TokenEntry> =>
+    wrapping.find(await wrapping.resolve(values.token || request.clientToken || ''))
+  const lookup = async (call: TokenCall) => ({ data: wrapping.describe(await entryOf(call)) })
   return [
     definePath('wrapping/wrap', {}, 'Wrap the data of the request.', {
       update: ({ request }) => {
@@ -31,14 +26,14 @@ export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
     }),
     definePath('wrapping/unwrap', TOKEN_FIELD, 'Unwrap a response. Each wrapping token works once.', {
       update: async (call) => {
-        const entry = await named(call)
+        const entry = await entryOf(call)
         const isOwn = call.request.token?.id === entry.id
         const { status, contentType, body } = await wrapping.unwrap(entry, isOwn)
         return { status, raw: { contentType, body } }
       },
     }),
     definePath('wrapping/rewrap', TOKEN_FIELD, 'Move a wrapped response to a new token.', {
-      update: async (call) => ({ wrapInfo: await wrapping.rewrap(await named(call)) }),
+      update: async (call) => ({ wrapInfo: await wrapping.rewrap(await entryOf(call)) }),
     }),
   ]
 }

@@ -26,8 +26,9 @@ interface WrappedContent extends Omit<WrappedRecord, 'ttlSeconds' | 'creationTim
 }
 
 const RECORD = 'response'
-const NOT_VALID = 'wrapping token is not valid or does not exist'
 const POLICY = 'response-wrapping'
+
+export const notValid = (): LogicalError => invalid('wrapping token is not valid or does not exist')
 
 const READ_WARNING =
   "Reading from 'cubbyhole/response' is deprecated. Please use sys/wrapping/unwrap to unwrap responses, as it provides additional security checks and other benefits."
@@ -104,7 +105,7 @@ export class Wrapping {
     })
     return {
       token: named ? await signer.sign({ name: named.name, ttlSeconds }) : tokens.present(entry),
-      accessor: named ? '' : entry.accessor,
+      accessor: entry.accessor,
       ttlSeconds,
       creationTime,
       creationPath,
@@ -112,16 +113,17 @@ export class Wrapping {
     }
   }
 
-  /** Returns the token ID of a presented token or JWT. */
+  /** Returns the token ID of a presented token or JWT. Returns any other text unchanged. */
   async resolve(presented: string): Promise<string> {
     if (presented.split('.').length !== 3 || presented.startsWith('hv')) return presented
-    return (await this.#options.signer.verify(presented)) ?? ''
+    return (await this.#options.signer.verify(presented)) ?? presented
   }
 
-  /** Returns a valid wrapping token. Throws LogicalError 400 for any other text. */
+  /** Returns a valid wrapping token. Throws LogicalError 403 for an empty text, and 400 for any other text. */
   find(presented: string): TokenEntry {
-    const entry = presented === '' ? undefined : this.#options.tokens.find(presented)
-    if (!entry?.policies.includes(POLICY)) throw invalid(NOT_VALID)
+    if (presented === '') throw new LogicalError('permission-denied', 'error validating wrapping token: token is empty')
+    const entry = this.#options.tokens.find(presented)
+    if (!entry?.policies.includes(POLICY)) throw notValid()
     return entry
   }
 
@@ -140,7 +142,7 @@ export class Wrapping {
    */
   async unwrap(entry: TokenEntry, isUsed: boolean): Promise<WrappedRecord> {
     const record = this.#read(entry)
-    if (!isUsed && (await this.#options.tokens.use(entry)) === 'spent') throw invalid(NOT_VALID)
+    if (!isUsed && (await this.#options.tokens.use(entry)) === 'spent') throw notValid()
     await this.#options.tokens.revokeTree(entry)
     return record
   }
@@ -153,7 +155,7 @@ export class Wrapping {
 
   #read(entry: TokenEntry): WrappedRecord {
     const record = readJson<WrappedRecord>(this.#options.cubbyhole, `${entry.storageId}/${RECORD}`)
-    if (!record) throw new LogicalError('invalid-request', NOT_VALID)
+    if (!record) throw notValid()
     return record
   }
 }

@@ -32,6 +32,7 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
   identity: {
     entity: ['update'],
     'entity/batch-delete': ['update'],
+    'entity/merge': ['update'],
     'entity/id/:id': ['update', 'delete'],
     'entity/name/:name': ['update', 'delete'],
     'entity-alias': ['update'],

@@ -1,5 +1,6 @@
 import { type Backend, definePath } from '../../logical/backend.js'
 import { bool, commaList, pairs, string, stringList } from '../../logical/fields.js'
+import { invalid } from '../../logical/errors.js'
 import type { IdentityDirectory, RecordChange, Texts } from '../../logical/identity.js'
 import { recordPaths } from './record-paths.js'
 import {
@@ -33,6 +34,13 @@ const ENTITY_ALIAS_FIELDS = {
 
 const BATCH_FIELDS = { entity_ids: stringList('IDs of the entities to delete.') } as const
 
+const MERGE_FIELDS = {
+  to_entity_id: string('ID of the entity that remains.'),
+  from_entity_ids: commaList('IDs of the entities to merge.'),
+  conflicting_alias_ids_to_keep: commaList('IDs of the aliases to keep if both entities have an alias on a mount.'),
+  force: bool('Has no effect: it concerns MFA secrets only.'),
+} as const
+
 const GROUP_FIELDS = {
   id: string('ID of the group to change.'),
   name: string('Name of the group. Default: a random name.'),
@@ -56,7 +64,19 @@ export const createIdentityBackend = (directory: IdentityDirectory): Backend => 
   paths: [
     definePath('entity/batch-delete', BATCH_FIELDS, 'Delete several entities.', {
       update: async ({ request, values }) => {
+        if (values.entity_ids.length === 0) throw invalid('missing entity ids to delete')
         for (const id of values.entity_ids) await directory.entities.remove(request.namespace.id, id)
+        return undefined
+      },
+    }),
+    definePath('entity/merge', MERGE_FIELDS, 'Merge entities into another entity.', {
+      update: async ({ request, values }) => {
+        const { to_entity_id: targetId, from_entity_ids: sourceIds, conflicting_alias_ids_to_keep: kept } = values
+        if (targetId === '') throw invalid('missing entity id to merge to')
+        if (sourceIds.length === 0) throw invalid('missing entity ids to merge from')
+        const keptAliasIds = cleanIds(kept)
+        const merge = { namespaceId: request.namespace.id, targetId, sourceIds: cleanIds(sourceIds), keptAliasIds }
+        await directory.mergeEntities(merge)
         return undefined
       },
     }),

@@ -142,7 +142,7 @@ const lookUp = <T extends IdentityRecord>(
   const { id: namespaceId } = request.namespace
   const { id, name, alias_id: aliasId, alias_name: aliasName, alias_mount_accessor: mountAccessor } = values
   const criteria = [id, name, aliasId, aliasName || mountAccessor].filter((text) => text !== '')
-  if (criteria.length === 0) throw invalid('query parameters not supplied')
+  if (criteria.length === 0) throw invalid('query parameter not supplied')
   if (criteria.length > 1) throw invalid('query parameter conflict; please supply distinct set of query parameters')
   if (id !== '') return finder.findById(namespaceId, id)
   if (name !== '') return finder.findByName(namespaceId, name)

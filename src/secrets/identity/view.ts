@@ -1,4 +1,4 @@
-/** Converts entities, groups and aliases to the form of responses. Empty maps are null. Entities are never merged. */
+/** Converts entities, groups and aliases to the form of responses. Empty maps are null. */
 import { formatNanoTime } from '../../base/rfc3339.js'
 import type {
   Entity,
@@ -16,24 +16,32 @@ import { lowerNames } from '../../logical/token-fields.js'
 type Mounts = Pick<IdentityDirectory, 'findMount'>
 export type Shown = Record<string, unknown>
 
+const idsOrNull = (ids: readonly string[] = []): readonly string[] | null => (ids.length === 0 ? null : ids)
+
 const textsOrNull = (texts: Texts): Texts | null => (Object.keys(texts).length === 0 ? null : texts)
 
+/** Without its mount, an alias has the accessor only. */
 const mountData = ({ mountAccessor }: EntityAlias, mounts: Mounts): Shown => {
   const mount = mounts.findMount(mountAccessor)
-  return { mount_accessor: mountAccessor, mount_path: mount?.path ?? '', mount_type: mount?.type ?? '' }
+  return { mount_accessor: mountAccessor, ...(mount && { mount_path: mount.path, mount_type: mount.type }) }
 }
 
-const aliasData = (alias: EntityAlias, owner: IdentityRecord, mounts: Mounts): Shown => ({
+/** Returns the alias as part of a group. */
+const groupAliasData = (alias: EntityAlias, owner: IdentityRecord, mounts: Mounts): Shown => ({
   canonical_id: owner.id,
   creation_time: formatNanoTime(alias.createdAtMs),
-  custom_metadata: textsOrNull(alias.customMetadata),
   id: alias.id,
   last_update_time: formatNanoTime(alias.updatedAtMs),
-  local: false,
-  merged_from_canonical_ids: null,
+  merged_from_canonical_ids: idsOrNull(alias.mergedFromIds),
   metadata: textsOrNull(alias.metadata),
   ...mountData(alias, mounts),
   name: alias.name,
+})
+
+const aliasData = (alias: EntityAlias, owner: IdentityRecord, mounts: Mounts): Shown => ({
+  ...groupAliasData(alias, owner, mounts),
+  custom_metadata: textsOrNull(alias.customMetadata),
+  local: false,
 })
 
 /** Returns the data of a response that contains one alias without its entity or group. */
@@ -63,22 +71,21 @@ export const entityData = (entity: Entity, directory: IdentityDirectory): Shown 
     disabled: entity.isDisabled,
     group_ids: idsOf([...direct, ...inherited]),
     inherited_group_ids: idsOf(inherited),
-    merged_entity_ids: null,
+    merged_entity_ids: idsOrNull(entity.mergedIds),
     mfa_secrets: {},
   }
 }
 
-/** Lists of groups without elements are null, except the list of entities. */
+/** Lists of groups without elements are null. */
 export const groupData = (group: Group, directory: IdentityDirectory): Shown => {
   const [alias] = group.aliases
-  const parents = idsOf(directory.membershipOf(group.id).direct)
   return {
     ...recordData(group),
-    alias: alias ? aliasData(alias, group, directory) : {},
-    member_entity_ids: group.memberEntityIds,
-    member_group_ids: group.memberGroupIds.length > 0 ? group.memberGroupIds : null,
+    alias: alias ? groupAliasData(alias, group, directory) : {},
+    member_entity_ids: idsOrNull(group.memberEntityIds),
+    member_group_ids: idsOrNull(group.memberGroupIds),
     modify_index: group.modifyIndex,
-    parent_group_ids: parents.length > 0 ? parents : null,
+    parent_group_ids: idsOrNull(idsOf(directory.membershipOf(group.id).direct)),
     type: group.type,
   }
 }
@@ -147,8 +154,8 @@ export const cleanName = (name: string): string | undefined => {
   return name || undefined
 }
 
-/** Returns the IDs without duplicates and empty elements, in their order. */
-export const cleanIds = (ids: readonly string[]): string[] => [...new Set(ids)].filter((id) => id !== '')
+/** Returns the IDs sorted, without duplicates and empty elements. */
+export const cleanIds = (ids: readonly string[]): string[] => [...new Set(ids)].filter((id) => id !== '').sort()
 
 /** Throws LogicalError 400 for an unknown type. */
 export const parseGroupType = (type: string): GroupType => {

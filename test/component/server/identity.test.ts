@@ -79,7 +79,7 @@ it('tokens of a disabled entity are invalid until it is enabled, and it cannot l
   await root.write(`identity/entity/id/${entity_id}`, { disabled: true })
   expect(await self()).toMatchObject({
     status: 403,
-    json: { errors: ['1 error occurred:\n\t* permission denied\n\n'] },
+    json: { errors: ['permission denied'] },
   })
   const again = await root.send('PUT', 'auth/userpass/login/eve', { body: { password: 'correct' } })
   expect([again.status, again.json]).toEqual([403, { errors: ['permission denied'] }])
@@ -97,7 +97,7 @@ it('tokens of a deleted entity are invalid, including children, and the next log
   for (const { client_token } of [{ client_token: token }, batch, child]) {
     expect(await root.send('GET', 'auth/token/lookup-self', { token: client_token })).toMatchObject({
       status: 403,
-      json: { errors: ['1 error occurred:\n\t* permission denied\n\n'] },
+      json: { errors: ['permission denied'] },
     })
   }
   expect((await root.write('auth/token/lookup', { token })).data).toMatchObject({ entity_id })
@@ -132,13 +132,10 @@ it('an entity lookup answers 200 with the entity, or 204 if there is none, for P
   }
 })
 
-it.each(['identity/oidc/config', 'identity/entity/merge', 'identity/mfa/method'])(
-  '%s is an unsupported path',
-  async (at) => {
-    const { status, json } = await root.send('POST', at, { body: {} })
-    expect([status, json]).toEqual([404, { errors: ['1 error occurred:\n\t* unsupported path\n\n'] }])
-  },
-)
+it.each(['identity/oidc/config', 'identity/mfa/method'])('%s is an unsupported path', async (at) => {
+  const { status, json } = await root.send('POST', at, { body: {} })
+  expect([status, json]).toEqual([404, { errors: ['1 error occurred:\n\t* unsupported path\n\n'] }])
+})
 
 it('the policies of groups and of the groups that contain them apply to existing tokens of all members', async () => {
   const [first, second] = [await login('gil'), await login('gus', { token_type: 'batch' })]

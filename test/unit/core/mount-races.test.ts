@@ -62,7 +62,7 @@ test('a move to a used path names its mount, and a move to a reserved path is re
   const { table, mounts } = createMounts()
   const a = mount('a/')
   await table.add([a, mount('cubbyhole/')])
-  await expect(mounts.remount(a, 'cubbyhole/')).rejects.toThrow('path is already in use at cubbyhole/')
+  await expect(mounts.remount(a, 'cubbyhole/')).rejects.toThrow('path already in use at "cubbyhole/"')
   await expect(mounts.remount(a, 'auth/x/')).rejects.toThrow('cannot mount "auth/x/"')
   expect(pathsOf(table).sort()).toEqual(['a/', 'cubbyhole/'])
 })

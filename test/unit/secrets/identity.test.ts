@@ -106,7 +106,7 @@ describe('an entity', () => {
     expect(name).toMatch(/^entity_/)
     expect(await read(`entity/id/${id}`)).toMatchObject({
       metadata: null,
-      policies: null,
+      policies: [],
       aliases: [
         {
           canonical_id: id,
@@ -175,11 +175,13 @@ describe('an alias', () => {
     const made = await alias({ canonical_id: id })
     const jane = await alias({ name: 'jane' })
     const body = { name: 'x', mount_accessor: 'auth_userpass_1' }
-    expect(await refused('entity-alias', { ...body, name: '' })).toBe('missing alias name')
-    expect(await refused('entity-alias', { name: 'x' })).toBe('missing mount_accessor')
+    expect(await refused('entity-alias', { ...body, name: '' })).toBe(
+      "'id' or 'mount_accessor' and 'name' must be provided",
+    )
+    expect(await refused('entity-alias', { name: 'x' })).toBe("'id' or 'mount_accessor' and 'name' must be provided")
     expect(await refused('entity-alias', { ...body, mount_accessor: 'none' })).toBe('invalid mount accessor "none"')
     expect(await refused('entity-alias', { ...body, canonical_id: 'none' })).toBe('invalid canonical ID')
-    expect(await refused('entity-alias', { ...body, id: 'none' })).toBe('invalid alias ID')
+    expect(await refused('entity-alias', { ...body, id: 'none' })).toBe('invalid alias ID provided')
     expect(await refused('entity-alias', { ...body, mount_accessor: 'auth_local_1' })).toMatch(/is a local mount$/)
     expect(await refused('entity-alias', { ...body, mount_accessor: 'auth_team_1' })).toMatch(/different namespace/)
     const twice = 'Alias already exists for requested entity and mount accessor'
@@ -187,6 +189,38 @@ describe('an alias', () => {
     expect(await refused(`entity-alias/id/${jane?.id}`, { canonical_id: id })).toBe(twice)
     expect(await refused(`entity-alias/id/${jane?.id}`, { name: 'joe' })).toMatch(/already exists/)
     expect(await read(`entity-alias/id/${made?.id}`)).toMatchObject({ canonical_id: id, name: 'joe' })
+  })
+})
+
+describe('a merge', () => {
+  it('a merge moves aliases, memberships and tokens to the target, which keeps its policies', async () => {
+    const target = await make({ name: 'target', policies: ['a'] })
+    const { id } = await login('role-1')
+    const group = (await write('group', { policies: ['g'], member_entity_ids: id }))?.id
+    await write('entity/merge', { to_entity_id: target, from_entity_ids: [id] })
+    expect(await read(`entity/id/${id}`)).toBeUndefined()
+    expect(await read(`group/id/${group}`)).toMatchObject({ member_entity_ids: [target] })
+    expect(identity.store.refuses({ entityId: id })).toBe(false)
+    expect(identity.store.policiesOf({ entityId: id, namespace: { id: 'root' } })).toEqual(['a', 'g'])
+    expect((await login('role-1')).id).toBe(target)
+    await write('entity/merge', { to_entity_id: await make({ name: 'last' }), from_entity_ids: target })
+    expect(identity.store.findEntity(id)?.name).toBe('last')
+    await call('delete', 'entity/name/last')
+    expect(identity.store.refuses({ entityId: id })).toBe(true)
+  })
+
+  it('a merge of two aliases of one mount needs the alias to keep', async () => {
+    const target = await make({ name: 'target' })
+    const kept = (await alias({ canonical_id: target }))?.id
+    const source = await make({ name: 'source' })
+    const other = (await alias({ name: 'jane', canonical_id: source }))?.id
+    const merge = (keep?: unknown) =>
+      ({ to_entity_id: target, from_entity_ids: [source], conflicting_alias_ids_to_keep: keep }) as JsonObject
+    expect(await refused('entity/merge', merge([]))).toMatch(/^2 errors occurred/)
+    expect(await refused('entity/merge', merge(['none']))).toMatch(/^conflicting mount accessors/)
+    await write('entity/merge', merge([kept]))
+    expect(await read(`entity/id/${target}`)).toMatchObject({ aliases: [{ id: kept }], merged_entity_ids: [source] })
+    expect(await read(`entity-alias/id/${other}`)).toBeUndefined()
   })
 })
 
@@ -212,7 +246,7 @@ describe('a lookup', () => {
     ]) {
       expect(await write('lookup/entity', body)).toBeUndefined()
     }
-    expect(await refused('lookup/entity', {})).toBe('query parameters not supplied')
+    expect(await refused('lookup/entity', {})).toBe('query parameter not supplied')
     expect(await refused('lookup/entity', { id: 'a', name: 'b' })).toMatch(/conflict/)
     expect(await refused('lookup/entity', { alias_name: 'x' })).toMatch(/^both 'alias_name'/)
   })
