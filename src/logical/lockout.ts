@@ -21,19 +21,19 @@ export const DEFAULT_LOCKOUT: LockoutSettings = { threshold: 5, durationMs: 900_
 
 /**
  * Returns the effective settings; undefined if lockout is disabled. `configured` is undefined if the configuration of
- * the server disables lockout. The tuning of a mount can enable it nevertheless.
+ * the server disables lockout. The tuning of a mount takes precedence.
  */
 export const decideLockout = (
   configured: LockoutSettings | undefined,
   tuned: MountView['userLockout'],
 ): LockoutSettings | undefined => {
-  const isDisabled = parseBool(textOf(tuned?.lockout_disable))
-  if (tuned?.lockout_disable === undefined ? !configured : isDisabled) return undefined
+  const isTuned = Object.keys(tuned ?? {}).length > 0
+  if (parseBool(textOf(tuned?.lockout_disable)) || (!isTuned && !configured)) return undefined
   const base = configured ?? DEFAULT_LOCKOUT
   return {
     threshold: positive(Number(textOf(tuned?.lockout_threshold))) ?? base.threshold,
     durationMs: positive(parseDurationMs(textOf(tuned?.lockout_duration))) ?? base.durationMs,
-    counterResetMs: positive(parseDurationMs(textOf(tuned?.lockout_counter_reset))) ?? base.counterResetMs,
+    counterResetMs: positive(parseDurationMs(textOf(tuned?.lockout_counter_reset_duration))) ?? base.counterResetMs,
   }
 }
 

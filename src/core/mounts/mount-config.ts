@@ -79,8 +79,38 @@ export const applyMountConfig = (
     else if (kind === 'auth') next.tokenType = 'default-service'
   }
   const lockout = input.user_lockout_config
-  if (isJsonObject(lockout)) next.userLockout = { ...next.userLockout, ...lockout }
+  if (isJsonObject(lockout)) next.userLockout = mergeLockout(next.userLockout, lockout, type)
   return next
+}
+
+/** The auth methods that lock users. */
+const LOCKING_TYPES: ReadonlySet<string> = new Set(['approle', 'ldap', 'userpass'])
+
+const LOCKOUT_DURATIONS = ['lockout_duration', 'lockout_counter_reset_duration'] as const
+
+const mergeLockout = (current: MountConfig['userLockout'], input: ConfigInput, type: string) => {
+  if (!LOCKING_TYPES.has(type)) {
+    throw invalid(`tuning of user lockout configuration for auth type ${JSON.stringify(type)} not allowed`)
+  }
+  const next: Record<string, unknown> = { ...current }
+  const textOf = (name: string) => asText(input[name] ?? null)
+  const threshold = textOf('lockout_threshold')
+  if (threshold !== '') {
+    if (!/^\d+$/.test(threshold)) {
+      throw invalid(`unable to parse user lockout threshold: strconv.ParseUint: parsing "${threshold}": invalid syntax`)
+    }
+    next.lockout_threshold = Number(threshold)
+  }
+  for (const name of LOCKOUT_DURATIONS) {
+    const text = textOf(name)
+    if (text === '') continue
+    const ms = parseDurationMs(text)
+    if (ms === undefined) throw invalid(`time: invalid duration "${text}"`)
+    next[name] = wholeSeconds(ms / 1000)
+  }
+  const disable = textOf('lockout_disable')
+  if (disable !== '') next.lockout_disable = parseBool(disable) ?? false
+  return Object.keys(next).length > 0 ? next : undefined
 }
 
 const parseTokenType = (text: string, kind: MountKind, type: string): MountTokenType => {
@@ -103,6 +133,13 @@ export const renderMountConfig = (config: MountConfig): Record<string, unknown> 
   }
   if (config.listingVisibility) out.listing_visibility = config.listingVisibility
   if (config.tokenType) out.token_type = config.tokenType
-  if (config.userLockout) out.user_lockout_config = config.userLockout
+  if (config.userLockout) out.user_lockout_config = renderLockout(config.userLockout)
   return out
 }
+
+const renderLockout = (lockout: NonNullable<MountConfig['userLockout']>): Record<string, unknown> => ({
+  user_lockout_counter_reset_duration: lockout.lockout_counter_reset_duration ?? 0,
+  user_lockout_disable: lockout.lockout_disable ?? false,
+  user_lockout_duration: lockout.lockout_duration ?? 0,
+  user_lockout_threshold: lockout.lockout_threshold ?? 0,
+})

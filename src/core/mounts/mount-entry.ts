@@ -18,7 +18,7 @@ export interface MountConfig {
   readonly passthroughRequestHeaders?: readonly string[]
   readonly allowedResponseHeaders?: readonly string[]
   readonly tokenType?: MountTokenType
-  readonly userLockout?: { readonly [key: string]: unknown }
+  readonly userLockout?: { readonly [key: string]: unknown } | undefined
 }
 
 /** One row of a mount table, as stored. */

@@ -17,43 +17,55 @@ const UNLOCK_FIELDS = {
 export const lockedUsersPaths = ({ mounts }: { readonly mounts: () => readonly OpenMount[] }): PathSpec[] => {
   const visible = (from: NamespaceRef): OpenMount[] =>
     mounts().filter(({ backend, namespace }) => backend.lockedUsers && namespace.path.startsWith(from.path))
-  const rowOf = ({ entry, backend }: OpenMount) => {
-    const aliases = backend.lockedUsers?.list() ?? []
-    return { mount_accessor: entry.accessor, counts: aliases.length, alias_identifiers: aliases }
-  }
+  const find = (from: NamespaceRef, accessor: string): OpenMount | undefined =>
+    visible(from).find(({ entry }) => entry.accessor === accessor)
   return [
     definePath('locked-users', LIST_FIELDS, 'List the locked users.', {
-      read: ({ request, values }) => {
-        const wanted = visible(request.namespace).filter(
-          ({ entry }) => values.mount_accessor === '' || entry.accessor === values.mount_accessor,
-        )
-        const namespaces = new Map(wanted.map(({ namespace }) => [namespace.id, namespace]))
-        const rows = [...namespaces.values()].map((namespace) => {
-          const accessors = wanted
-            .filter((mount) => mount.namespace.id === namespace.id)
-            .map(rowOf)
-            .filter(({ counts }) => counts > 0)
-          return {
-            namespace_id: namespace.id,
-            namespace_path: namespace.path,
-            counts: sum(accessors),
-            mount_accessors: accessors,
-          }
-        })
-        const byNamespace = rows.filter(({ counts }) => counts > 0)
-        return { data: { by_namespace: byNamespace, total: sum(byNamespace) } }
+      read: ({ request: { namespace }, values: { mount_accessor: accessor } }) => {
+        if (accessor === '') return answer(rowsOf(visible(namespace)).filter(({ counts }) => counts > 0))
+        const mount = find(namespace, accessor)
+        return answer([rowOfNamespace(mount?.namespace ?? namespace, [rowOfMount(accessor, mount)])])
       },
     }),
     definePath('locked-users/:mount_accessor/unlock/*alias_identifier', UNLOCK_FIELDS, 'Unlock a user.', {
       update: ({ request, values }) => {
-        const mount = visible(request.namespace).find(({ entry }) => entry.accessor === values.mount_accessor)
-        if (!mount) throw invalid(`no auth mount with user lockout has the accessor "${values.mount_accessor}"`)
         if (values.alias_identifier === '') throw invalid('missing alias_identifier')
-        mount.backend.lockedUsers?.unlock(values.alias_identifier)
+        find(request.namespace, values.mount_accessor)?.backend.lockedUsers?.unlock(values.alias_identifier)
         return undefined
       },
     }),
   ]
+}
+
+const answer = (rows: readonly { readonly counts: number }[]) => ({ data: { by_namespace: rows, total: sum(rows) } })
+
+/** Returns the rows of all namespaces, without the mounts that have no locked user. */
+const rowsOf = (mounts: readonly OpenMount[]) => {
+  const namespaces = new Map(mounts.map(({ namespace }) => [namespace.id, namespace]))
+  return [...namespaces.values()].map((namespace) => {
+    const own = mounts.filter((mount) => mount.namespace.id === namespace.id)
+    const rows = own.map((mount) => rowOfMount(mount.entry.accessor, mount))
+    return rowOfNamespace(
+      namespace,
+      rows.filter(({ counts }) => counts > 0),
+    )
+  })
+}
+
+const rowOfNamespace = ({ id, path }: NamespaceRef, rows: readonly { readonly counts: number }[]) => ({
+  namespace_id: id,
+  namespace_path: path,
+  counts: sum(rows),
+  mount_accessors: rows,
+})
+
+const rowOfMount = (accessor: string, mount: OpenMount | undefined) => {
+  const aliases = mount?.backend.lockedUsers?.list() ?? []
+  return {
+    mount_accessor: accessor,
+    counts: aliases.length,
+    alias_identifiers: aliases.length > 0 ? aliases : null,
+  }
 }
 
 const sum = (rows: readonly { readonly counts: number }[]): number =>

@@ -21,7 +21,7 @@ const TUNE_FIELDS = {
   passthrough_request_headers: any('Stored and shown; has no effect.'),
   allowed_response_headers: any('Stored and shown; has no effect.'),
   token_type: any('Type of the tokens of an auth method.'),
-  user_lockout_config: any('lockout_threshold, lockout_duration, lockout_counter_reset, lockout_disable.'),
+  user_lockout_config: any('lockout_threshold, lockout_duration, lockout_counter_reset_duration, lockout_disable.'),
   plugin_version: string('Accepted; has no effect.'),
 }
 
@@ -66,8 +66,10 @@ const shownPath = (kind: MountKind, path: string): string => {
 
 const renderTune = (entry: MountEntry, deps: TunePathDeps): Record<string, unknown> => {
   const ttls = deps.mounts.effectiveTtls(entry)
+  const { user_lockout_config: lockout, ...config } = renderMountConfig(entry.config)
   return {
-    ...renderMountConfig(entry.config),
+    ...config,
+    ...(lockout as Record<string, unknown> | undefined),
     default_lease_ttl: wholeSeconds(ttls.defaultLeaseTtlSeconds),
     max_lease_ttl: wholeSeconds(ttls.maxLeaseTtlSeconds),
     description: entry.description,
