@@ -92,6 +92,8 @@ export interface PathSpec<T extends FieldTable = FieldTable> {
   readonly takesAnyField?: boolean
   /** True if a verb that is not in `operations`, including LIST, returns 405 with an empty list of errors. */
   readonly isOldest?: boolean
+  /** True if the rest of the path that a final `*name` matches is neither empty nor ends with a slash. */
+  readonly isKeyPath?: boolean
 }
 
 type Operations<T extends FieldTable> = PathSpec<T>['operations']
@@ -107,9 +109,9 @@ export const definePath = <T extends FieldTable>(
   summary: string,
   parts: PathParts<T>,
 ): PathSpec => {
-  const { exists, mirror, openBodyBytesMax, takesAnyField, isOldest, ...operations } = parts
-  const spec = { pattern, fields, summary, operations, exists, mirror, openBodyBytesMax, takesAnyField, isOldest }
-  return spec as unknown as PathSpec
+  const { exists, mirror, openBodyBytesMax, takesAnyField, isOldest, isKeyPath, ...operations } = parts
+  const options = { exists, mirror, openBodyBytesMax, takesAnyField, isOldest, isKeyPath }
+  return { pattern, fields, summary, operations, ...options } as unknown as PathSpec
 }
 
 /** Defines the same path under several patterns. */

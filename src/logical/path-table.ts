@@ -85,6 +85,7 @@ const compileRow = (spec: PathSpec, folders: ReadonlySet<string>): PathRow => {
     names.push(segment.slice(1))
     if (segment.startsWith(':')) return '([^/]+)'
     if (index < segments.length - 1) return '([\\s\\S]+?)'
+    if (spec.isKeyPath) return '([\\s\\S]*[^/])'
     return folders.has(segments.slice(0, index).join('/')) && index > 0 ? '([\\s\\S]+)' : '([\\s\\S]*)'
   })
   const matcher = new RegExp(`^${parts.join('/')}${isTolerant ? '/?' : ''}$`)

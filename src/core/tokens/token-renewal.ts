@@ -7,7 +7,8 @@ import type { StoredToken, TokenEntry } from './token-record.js'
 /** Throws LogicalError 400 for a token that is not renewable. */
 export const checkRenewable = (entry: TokenEntry): void => {
   if (entry.type === 'batch') throw invalid('batch tokens cannot be renewed')
-  if (!entry.isRenewable || entry.expiresAtMs === undefined) throw invalid('lease is not renewable')
+  if (entry.expiresAtMs === undefined) throw invalid('invalid lease ID')
+  if (!entry.isRenewable) throw invalid('lease is not renewable')
 }
 
 /**

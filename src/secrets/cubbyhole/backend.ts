@@ -23,7 +23,7 @@ const FIELDS = { path: string('Path in the cubbyhole of the token.') }
 export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, options: CubbyholeOptions): Backend => {
   const folderOf = ({ token }: Request): string => {
     if (!token) throw permissionDenied()
-    if (token.type !== 'service') throw invalid("cubbyhole operations are only supported by 'service' type tokens")
+    if (token.type !== 'service') throw invalid('cubbyhole operations are only supported by "service" type tokens')
     return `${options.storageIdOf(token)}/`
   }
 

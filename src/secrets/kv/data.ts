@@ -32,7 +32,6 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
   const write = async (call: DataCall): Promise<Response> => {
     const { values } = call
     const { path } = values
-    if (path === '') throw invalid('missing path')
     if (!call.supplied('data')) throw invalid('no data provided')
     const cas = parseCas(values.options)
     const document = await printDocument(values.data)
@@ -78,6 +77,7 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
 
   return [
     definePath('data/*path', FIELDS, 'Write, read, patch and delete versions of a secret.', {
+      isKeyPath: true,
       read: ({ values: { path, version } }) => {
         const found = findVersion(storage, path, version, clock.now())
         if (!found) return undefined

@@ -152,7 +152,7 @@ describe('renewal', () => {
     expect(await text('renew-accessor', { accessor: 'nonsense' })).toBe('invalid accessor')
     expect(await text('renew-accessor')).toBe('missing accessor')
     expect(await text('renew-self', {}, fixed)).toBe('lease is not renewable')
-    expect(await text('renew', { token: world.root })).toBe('lease is not renewable')
+    expect(await text('renew', { token: world.root })).toBe('invalid lease ID')
     expect(await text('renew-self', {}, batch)).toBe('batch tokens cannot be renewed')
     expect(await text('renew-self', { increment: 'soon' }, token)).toMatch(
       /^Field validation failed: error converting input for field "increment": /,

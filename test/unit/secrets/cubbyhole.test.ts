@@ -70,7 +70,7 @@ describe('the cubbyhole', () => {
 
   it('the cubbyhole rejects batch tokens', async () => {
     const c = as(token('c', 'batch'))
-    const refused = ['invalid-request', "cubbyhole operations are only supported by 'service' type tokens"]
+    const refused = ['invalid-request', 'cubbyhole operations are only supported by "service" type tokens']
     expect(await refusal(c.read('x'))).toEqual(refused)
     expect(await refusal(c.write('x', { k: 'v' }))).toEqual(refused)
     expect(await refusal(c.list(''))).toEqual(refused)

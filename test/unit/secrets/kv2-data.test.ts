@@ -153,9 +153,16 @@ describe('data of KV version 2', () => {
     expect(response?.warnings).toEqual(['Endpoint ignored these unrecognized parameters: [alpha zeta]'])
   })
 
-  it('KV version 2 rejects LIST of data, and answers nothing for a folder', async () => {
-    expect(await refusal(kv.list('data'))).toEqual(['unsupported-operation', 'unsupported operation'])
-    expect(await kv.read('data/')).toBeUndefined()
+  it('a folder is an invalid path of data', async () => {
+    const folders = [
+      kv.list('data'),
+      kv.list('data/a'),
+      kv.read('data/'),
+      kv.read('data/a/'),
+      kv.call('delete', 'data/a/'),
+    ]
+    for (const answer of await Promise.all(folders))
+      expect(answer).toMatchObject({ status: 404, warnings: [/^Invalid path/] })
   })
 })
 
