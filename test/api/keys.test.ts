@@ -49,7 +49,6 @@ describe('rekey', () => {
       pgp_fingerprints: null,
       backup: false,
       verification_required: false,
-      verification_nonce: '',
     })
     const started = await anyone('PUT', 'sys/rekey/init', { secret_shares: 5, secret_threshold: 3 })
     expect(started.json).toMatchObject({ started: true, t: 3, n: 5, progress: 0, required: 2 })

@@ -137,7 +137,7 @@ it('the plugin catalog lists the built-in types, and rejects others', async () =
     keys: ['approle', 'cert', 'jwt', 'userpass'],
   })
   const kv = await root('GET', 'sys/plugins/catalog/secret/kv')
-  expect(dataOf(kv)).toEqual({ ...facts, name: 'kv', args: [], command: '', sha256: '' })
+  expect(dataOf(kv)).toEqual({ ...facts, name: 'kv', args: null, command: '', sha256: '' })
   expect(refusalOf(await root('GET', 'sys/plugins/catalog/auth/kv'))).toEqual([404, []])
   expect(refusalOf(await root('LIST', 'sys/plugins/catalog/other'))).toEqual([
     400,

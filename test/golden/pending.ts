@@ -16,6 +16,7 @@ const SHARED_DEVICE = 'a performance secondary makes local audit devices only; s
 
 const OWN_CERTIFICATES = 'each cluster has its own certificates, and the primary has issued that of the authority'
 const OWN_ADDRESS = 'the primary, which decides the URLs, does not have the address of the secondary'
+const PRIMARY_SETTING = 'the primary makes replicated settings and encryption keys'
 
 export interface PendingInPair extends Pending {
   /** The one of the two that differs; both where it is absent. */
@@ -43,6 +44,18 @@ export const PENDING_IN_PAIR: readonly PendingInPair[] = [
     { flow: 'pki-urls', step: 25, name: 'a template that is broken', reason: OWN_ADDRESS },
     { flow: 'pki-urls', step: 26, name: 'templates of an issuer', reason: OWN_ADDRESS },
   ].map((step) => ({ ...step, role: 'secondary' }) as const),
+  ...[
+    [17, 'an audited header'] as const,
+    [18, 'read the audited header'] as const,
+    [19, 'all audited headers'] as const,
+    [20, 'delete the audited header'] as const,
+    [22, 'delete one that is not audited'] as const,
+    [33, 'rotate'] as const,
+    [35, 'change rotation settings'] as const,
+    [36, 'read rotation settings'] as const,
+    [39, 'the settings after that'] as const,
+    [40, 'the usual settings'] as const,
+  ].map(([step, name]) => ({ flow: 'sys-config', step, name, role: 'secondary', reason: PRIMARY_SETTING }) as const),
   {
     flow: 'transport-headers',
     step: 11,

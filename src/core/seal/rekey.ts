@@ -76,7 +76,7 @@ export class Rekey {
       pgp_fingerprints: attempt ? fingerprints(attempt) : null,
       backup: attempt?.request.hasBackup ?? false,
       verification_required: attempt?.request.needsVerification ?? false,
-      verification_nonce: attempt?.pending?.nonce ?? '',
+      ...(attempt?.pending && { verification_nonce: attempt.pending.nonce }),
     }
   }
 
@@ -196,7 +196,7 @@ export class Rekey {
       pgp_fingerprints: fingerprints(attempt),
       backup: hasBackup,
       verification_required: needsVerification,
-      verification_nonce: attempt.pending?.nonce ?? '',
+      ...(attempt.pending && { verification_nonce: attempt.pending.nonce }),
     }
   }
 

@@ -104,9 +104,9 @@ export const keyRotationPaths = (rotation: KeyRotation): PathSpec[] => [
         intervalSeconds: sent('interval') ?? before.intervalSeconds,
       }
       if (after.maxOperations < OPERATIONS_MIN || after.maxOperations > OPERATIONS_MAX)
-        throw invalid(`max_operations must be between ${OPERATIONS_MIN} and ${OPERATIONS_MAX}`)
+        throw invalid(`max_operations must be in the range [${OPERATIONS_MIN},${OPERATIONS_MAX}]`)
       if (after.intervalSeconds !== 0 && after.intervalSeconds < INTERVAL_MIN_SECONDS)
-        throw invalid('interval must be 0, or at least 24h')
+        throw invalid('interval must be greater or equal to 24h0m0s')
       await rotation.configure(after)
       return undefined
     },

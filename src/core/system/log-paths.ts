@@ -95,14 +95,14 @@ const openStream = ({ control, level, print, stopping, request }: StreamOptions)
 }
 
 const requireLevel = (text: string): LogLevel => {
-  if (text === '') throw invalid('level is empty')
+  if (text === '') throw invalid('level is required')
   const level = LOG_LEVELS.get(text.toLowerCase())
-  if (!level) throw invalid(`invalid level provided: ${text}; use trace, debug, info, warn or error`)
+  if (!level) throw invalid(`invalid level provided: unknown log level: ${text}`)
   return level
 }
 
 const requireLogger = (name: string): LoggerName => {
   const found = LOGGERS.find((known) => known === name)
-  if (!found) throw invalid(`logger ${JSON.stringify(name)} not found; the loggers are: ${LOGGERS.join(', ')}`)
+  if (!found) throw invalid(`logger ${JSON.stringify(name)} not found`)
   return found
 }

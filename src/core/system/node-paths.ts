@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { ClusterFacts, ClusterStatus, LicenseKind, NodeFacts } from '../status/cluster-status.js'
+import { bare } from './backend.js'
 import { LICENSE_END } from './status-paths.js'
 
 interface InFlightRequest {
@@ -46,7 +47,7 @@ export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
   }),
   definePath('host-info', {}, 'Read information about the machine.', { read: () => ({ data: hostBody(deps) }) }),
   definePath('in-flight-req', {}, 'List the requests in progress.', {
-    read: () => ({ data: inFlightBody(deps.inFlight()) }),
+    read: () => bare(inFlightBody(deps.inFlight())),
   }),
   definePath('version-history/?', {}, 'List the versions that this cluster has run.', {
     list: () => ({ data: versionBody(deps.versions(), deps.status.buildDate) }),

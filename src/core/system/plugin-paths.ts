@@ -40,7 +40,7 @@ export const pluginPaths = ({ reportedVersion, types }: PluginPathsOptions): Pat
     }),
     definePath('plugins/catalog/:type/:name', PLUGIN, 'Read a plugin. Plugins cannot be registered or removed.', {
       read: ({ values: { type, name } }) =>
-        namesOf(type).includes(name) ? { data: { ...facts, args: [], command: '', name, sha256: '' } } : undefined,
+        namesOf(type).includes(name) ? { data: { ...facts, args: null, command: '', name, sha256: '' } } : undefined,
       update: refuse,
       delete: refuse,
     }),

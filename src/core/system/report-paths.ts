@@ -1,6 +1,7 @@
 /** sys/internal/counters, for dashboards. Totals are counted on request; usage over time is not recorded. */
 import { ZERO_TIME } from '../../base/rfc3339.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
+import { LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Request, Response } from '../../logical/request.js'
 import { type DescribedMount, openApiDocument } from '../../logical/openapi.js'
@@ -41,8 +42,10 @@ export const counterPaths = ({ countTokens, countEntities }: CounterPathDeps): P
   definePath('internal/counters/config', {}, 'Read the configuration of usage records: disabled.', {
     read: () => ({ data: { ...ACTIVITY_CONFIG } }),
   }),
-  definePath('internal/counters/requests', {}, 'Read requests by month; none are recorded.', {
-    read: () => ({ data: { counters: [] } }),
+  definePath('internal/counters/requests', {}, 'Was removed from Vault.', {
+    read: () => {
+      throw new LogicalError('not-found', 'The functionality has been removed on this path')
+    },
   }),
   definePath('internal/counters/tokens', {}, 'Count the service tokens.', {
     read: async () => ({ data: { counters: { service_tokens: { total: await countTokens() } } } }),

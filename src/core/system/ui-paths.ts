@@ -90,7 +90,7 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
       read: ({ request }) => ({ data: withhold({ version: reportedVersion }, request) }),
     }),
     definePath('internal/ui/feature-flags', {}, 'List the enabled feature flags. This server has none.', {
-      read: () => bare({ 'feature-flags': [] }),
+      read: () => bare({ feature_flags: null }),
     }),
   ]
 }

@@ -63,7 +63,7 @@ export const webPaths = (web: WebSettings): PathSpec[] => [
     update: async ({ values: { allowed_origins: allowedOrigins, allowed_headers: moreHeaders } }) => {
       if (allowedOrigins.length === 0) throw invalid('at least one origin or the wildcard must be provided')
       if (allowedOrigins.length > 1 && allowedOrigins.includes('*'))
-        throw invalid('the wildcard * must be the only value of allowed_origins')
+        throw invalid("to allow all origins the '*' must be the only value for allowed_origins")
       for (const text of [...allowedOrigins, ...moreHeaders]) requirePrintable(text)
       await web.storage.write((tx) => putJson(tx, CORS, { allowedOrigins, moreHeaders } satisfies CorsRecord))
       return undefined
@@ -81,9 +81,9 @@ export const webPaths = (web: WebSettings): PathSpec[] => [
     },
     update: ({ values: { header, values } }: Call<typeof HEADER_FIELDS>) => {
       requireHeader(header)
-      if (values.length === 0) throw invalid('values must be provided')
+      if (values.length === 0) throw invalid('header and values must be specified')
       for (const value of values) requirePrintable(value)
-      return change(web, header, values)
+      return change(web, header, values).then(() => ({}))
     },
     delete: ({ values: { header } }) => change(web, header, undefined),
   }),

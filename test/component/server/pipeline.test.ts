@@ -370,7 +370,6 @@ describe('usage counters', () => {
       queries_available: false,
       retention_months: 48,
     })
-    expect(await data(root.read('sys/internal/counters/requests'))).toEqual({ counters: [] })
     const tokens = async () =>
       ((await data(root.read('sys/internal/counters/tokens'))).counters as { service_tokens: { total: number } })
         .service_tokens.total

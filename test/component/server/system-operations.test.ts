@@ -89,11 +89,10 @@ describe('sys/loggers', () => {
   it('unknown levels and loggers are rejected', async () => {
     expect(refusalOf(await root('POST', 'sys/loggers', { level: 'loud' }))).toEqual([
       400,
-      ['invalid level provided: loud; use trace, debug, info, warn or error'],
+      ['invalid level provided: unknown log level: loud'],
     ])
-    expect(refusalOf(await root('POST', 'sys/loggers', {}))).toEqual([400, ['level is empty']])
-    const text = 'logger "moon" not found; the loggers are: audit, core, expiration, replication'
-    expect(refusalOf(await root('GET', 'sys/loggers/moon'))).toEqual([400, [text]])
+    expect(refusalOf(await root('POST', 'sys/loggers', {}))).toEqual([400, ['level is required']])
+    expect(refusalOf(await root('GET', 'sys/loggers/moon'))).toEqual([400, ['logger "moon" not found']])
   })
 })
 
@@ -224,7 +223,7 @@ describe('sys/config/ui/headers', () => {
     expect(await refused('X-Vault-Token')).toEqual([400, ['X-Vault headers cannot be set']])
     expect(await refused('content-length')).toEqual([400, ['the server sets the header "content-length" itself']])
     expect(await refused('X-Own', ['a\nb'])).toEqual([400, ['"a\\nb" cannot be the value of a header']])
-    expect(await refused('X-Own', [])).toEqual([400, ['values must be provided']])
+    expect(await refused('X-Own', [])).toEqual([400, ['header and values must be specified']])
     const weak = await limited('headers', `path "${at}/*" { capabilities = ["read", "update", "list"] }`)
     expect(refusalOf(await weak('GET', `${at}/X-Own`))).toEqual([403, [DENIED]])
   })
@@ -240,7 +239,7 @@ describe('keys and seals', () => {
     expect(dataOf(await root('GET', at))).toEqual(changed)
     expect(refusalOf(await root('POST', at, { interval: '23h' }))).toEqual([
       400,
-      ['interval must be 0, or at least 24h'],
+      ['interval must be greater or equal to 24h0m0s'],
     ])
     expect((await root('POST', at, { max_operations: 999_999 })).status).toBe(400)
     expect(dataOf(await root('GET', at))).toEqual(changed)
@@ -300,7 +299,7 @@ describe('sys/internal/ui', () => {
       glob_paths: { 'kv/b/': { capabilities: ['list'] } },
     })
     expect(dataOf(await root('GET', 'sys/internal/ui/version')).version).toMatch(/^\d+\.\d+\.\d+/)
-    expect((await wire(address)('GET', 'sys/internal/ui/feature-flags')).json).toEqual({ 'feature-flags': [] })
+    expect((await wire(address)('GET', 'sys/internal/ui/feature-flags')).json).toEqual({ feature_flags: null })
   })
 })
 
