@@ -18,6 +18,8 @@ const OWN_CERTIFICATES = 'each cluster has its own certificates, and the primary
 const OWN_ADDRESS = 'the primary, which decides the URLs, does not have the address of the secondary'
 const PRIMARY_SETTING = 'the primary makes replicated settings and encryption keys'
 
+const PRIMARY_SHARES = 'a secondary has the key shares of its primary, which alone can change them'
+
 export interface PendingInPair extends Pending {
   /** The one of the two that differs; both where it is absent. */
   readonly role?: PairRole
@@ -56,6 +58,23 @@ export const PENDING_IN_PAIR: readonly PendingInPair[] = [
     [39, 'the settings after that'] as const,
     [40, 'the usual settings'] as const,
   ].map(([step, name]) => ({ flow: 'sys-config', step, name, role: 'secondary', reason: PRIMARY_SETTING }) as const),
+  ...[
+    [3, 'no shares'] as const,
+    [4, 'a threshold above the shares'] as const,
+    [5, 'a threshold of one of several'] as const,
+    [6, 'too few PGP keys'] as const,
+    [7, 'a backup without PGP keys'] as const,
+    [8, 'start'] as const,
+    [9, 'started'] as const,
+    [10, 'start twice'] as const,
+    [11, 'no verification yet'] as const,
+    [13, 'no key'] as const,
+    [14, 'a key that is none'] as const,
+    [15, 'a key that is too short'] as const,
+    [18, 'update nothing'] as const,
+    [19, 'verify nothing'] as const,
+    [22, 'delete no backup'] as const,
+  ].map(([step, name]) => ({ flow: 'sys-rekey', step, name, role: 'secondary', reason: PRIMARY_SHARES }) as const),
   {
     flow: 'transport-headers',
     step: 11,

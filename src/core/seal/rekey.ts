@@ -165,7 +165,8 @@ export class Rekey {
    */
   restartVerification(): JsonObject {
     this.#requireOpen()
-    const pending = this.#attempt?.pending
+    if (!this.#attempt) throw invalid('no rekey configuration found')
+    const { pending } = this.#attempt
     if (!pending) throw invalid('no rekey verification in progress')
     pending.collector.clear()
     pending.nonce = uuid(this.#options.random)
@@ -219,6 +220,7 @@ export class Rekey {
 }
 
 const findRequestProblem = ({ config, pgpKeys, hasBackup }: RekeyRequest): string | undefined => {
+  if (config.threshold > config.shares) return 'provided threshold greater than the total shares'
   const problem = findSealConfigProblem(config)
   if (problem !== undefined) return `invalid rekey seal configuration: ${problem}`
   if (pgpKeys.length > 0 && pgpKeys.length !== config.shares) return 'incorrect number of PGP keys for rekey'
