@@ -3,7 +3,8 @@ import { isJsonObject } from '../../base/json.js'
 import { JWS_ALGORITHMS, parsePublicKey } from '../../crypto/jws.js'
 import { parsePemCertificates } from '../../crypto/certificates.js'
 import { type BackendContext, type Call, definePath, type PathSpec, shown } from '../../logical/backend.js'
-import { invalid, readOnly } from '../../logical/errors.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
+import { invalid } from '../../logical/errors.js'
 import { any, bool, commaList, map, string } from '../../logical/fields.js'
 import { putJson, readRecord, type ReadStorage } from '../../logical/storage.js'
 import { type FetchDocument, type KeySetAddress, type KeySources, readKeySets } from './key-sets.js'
@@ -39,18 +40,20 @@ type ConfigValues = Call<typeof CONFIG_FIELDS>['values']
 
 export const findConfig = (storage: ReadStorage): JwtConfig | undefined => readRecord<JwtConfig>(storage, CONFIG_KEY)
 
-export const configPath = ({ storage, isReadOnly }: BackendContext, fetch: FetchDocument): PathSpec =>
-  definePath('config', CONFIG_FIELDS, 'Read or write the configuration.', {
+export const configPath = (context: BackendContext, fetch: FetchDocument): PathSpec => {
+  const { storage } = context
+  return definePath('config', CONFIG_FIELDS, 'Read or write the configuration.', {
     read: () => shown(findConfig(storage), configData),
     update: async ({ values }) => {
       // The primary fetches the keys: a secondary forwards the request.
-      if (isReadOnly()) throw readOnly()
+      requirePrimary(context)
       const config = parseConfig(values)
       await checkKeySets(config, fetch)
       await storage.write((tx) => putJson(tx, CONFIG_KEY, config))
       return undefined
     },
   })
+}
 
 /** Returns the whole configuration: a field that the request does not contain has its default value. */
 const parseConfig = (values: ConfigValues): JwtConfig => {

@@ -2,6 +2,7 @@
 import { type Call, definePath, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
 import { parseDurationMs } from '../../base/duration.js'
 import { messageOf } from '../../base/printable.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, commaList, int, string, stringList } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
@@ -60,7 +61,7 @@ export const configPaths = (engine: DatabaseEngine): PathSpec[] => {
   const { connections, records } = engine
 
   const write = async (call: ConfigCall) => {
-    engine.requireWritable()
+    requirePrimary(engine.context)
     const { name, verify_connection } = call.values
     const after = mergeConnection(records.connections.find(name), call)
     requireTemplate(after)

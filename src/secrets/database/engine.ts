@@ -1,6 +1,7 @@
 import { PeriodicWork } from '../../base/periodic-work.js'
 import type { BackendContext } from '../../logical/backend.js'
-import { invalid, isReadOnly, LogicalError, readOnly } from '../../logical/errors.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
+import { invalid, isReadOnly, LogicalError } from '../../logical/errors.js'
 import { Connections } from './connections.js'
 import type { OpenPlugin } from './plugin.js'
 import { type Connection, createRecords, type DatabaseRecords, requireConnection, type StaticRole } from './records.js'
@@ -35,11 +36,6 @@ export class DatabaseEngine {
     this.connections = new Connections(context, this.records.connections, options.openPlugin)
   }
 
-  /** Throws LogicalError `read-only` on a performance secondary, so that only the primary changes the database. */
-  requireWritable(): void {
-    if (this.context.isReadOnly()) throw readOnly()
-  }
-
   /** Throws LogicalError 400 if the password policy of the connection does not exist. */
   newPassword({ passwordPolicy }: Pick<Connection, 'passwordPolicy'>): string {
     try {
@@ -55,7 +51,7 @@ export class DatabaseEngine {
    * between loses no password.
    */
   async rotateRoot(name: string): Promise<void> {
-    this.requireWritable()
+    requirePrimary(this.context)
     const { connections } = this.records
     const { details, rotationStatements, passwordPolicy } = this.connections.require(name)
     const { username, connection_url } = details
@@ -79,7 +75,7 @@ export class DatabaseEngine {
    * repeated with the same password.
    */
   async rotateStatic(name: string, isDue: (role: StaticRole) => boolean = () => true): Promise<void> {
-    this.requireWritable()
+    requirePrimary(this.context)
     const { staticRoles } = this.records
     const role = staticRoles.find(name)
     if (!role) throw invalid('no static role found for role name')

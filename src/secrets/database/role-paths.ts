@@ -1,6 +1,7 @@
 /** The paths of dynamic roles and their credentials, and the lifetime of these credentials. */
 import { lifeMs } from '../../base/duration.js'
 import { type Call, definePath, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
 import { any, duration, map, string, stringList } from '../../logical/fields.js'
 import type { LeasedSecret } from '../../logical/request.js'
@@ -42,7 +43,7 @@ export const rolePaths = (engine: DatabaseEngine): PathSpec[] => {
     definePath('roles/:name', FIELDS, 'Create, read, change or delete a role.', {
       exists: ({ values }) => records.roles.find(values.name) !== undefined,
       update: async (call) => {
-        engine.requireWritable()
+        requirePrimary(engine.context)
         refuseCredentials(call.values)
         requireUnique(records.staticRoles, call.values.name)
         await records.roles.update(call.values.name, (before) => mergeRole(before, call))

@@ -1,6 +1,7 @@
 /** The paths of static roles, their credentials, and their rotation. */
 import { formatNanoTime } from '../../base/rfc3339.js'
 import { type Call, definePath, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
 import { duration, string, stringList } from '../../logical/fields.js'
 import { type DatabaseEngine, nextRotationMs } from './engine.js'
@@ -33,7 +34,7 @@ export const staticPaths = (engine: DatabaseEngine): PathSpec[] => {
 
   /** Stores a role. Changes the password of a new role at once, since only then the server knows the password. */
   const write = async (call: Call<typeof FIELDS>) => {
-    engine.requireWritable()
+    requirePrimary(engine.context)
     refuseCredentials(call.values)
     for (const name of REJECTED) {
       if (call.values[name]) throw invalid(`${JSON.stringify(name)} is not supported`)

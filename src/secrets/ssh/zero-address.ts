@@ -1,5 +1,6 @@
 /** The roles of one-time passwords that are valid for all addresses. */
 import { type BackendContext, definePath, type PathSpec } from '../../logical/backend.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
 import { commaList } from '../../logical/fields.js'
 import { Records } from '../../logical/records.js'
@@ -8,9 +9,11 @@ const FIELDS = { roles: commaList('Names of the roles.') } as const
 const NAME = 'zeroaddress'
 
 export class ZeroAddress {
+  readonly #context: BackendContext
   readonly #records: Records<{ readonly roles: readonly string[] }>
 
   constructor(context: BackendContext) {
+    this.#context = context
     this.#records = new Records(context, 'config/')
   }
 
@@ -28,6 +31,7 @@ export class ZeroAddress {
     return [
       definePath('config/zeroaddress', FIELDS, 'Set, read or delete the roles that are valid for all addresses.', {
         update: async ({ values: { roles } }) => {
+          requirePrimary(this.#context)
           if (roles.length === 0) throw invalid('Missing roles')
           const unknown = roles.find((name) => !isRole(name))
           if (unknown !== undefined) throw invalid(`Role ${JSON.stringify(unknown)} does not exist`)

@@ -187,6 +187,21 @@ const createWrites = async (ids: Map<string, string>): Promise<readonly (readonl
       'identity entity/batch-delete update',
       write('POST', 'identity/entity/batch-delete', () => ({ entity_ids: [ids.get('id')] })),
     ],
+    ['', write('POST', 'identity/entity', {})],
+    [
+      '',
+      write('POST', 'identity/entity', () => {
+        ids.set('target', String(ids.get('id')))
+        return {}
+      }),
+    ],
+    [
+      'identity entity/merge update',
+      write('POST', 'identity/entity/merge', () => ({
+        from_entity_ids: [ids.get('id')],
+        to_entity_id: ids.get('target'),
+      })),
+    ],
     ['identity group update', write('POST', 'identity/group', { name: 'g', type: 'external' })],
     ['identity group/id/:id update', write('POST', byId('group'), { policies: 'a' })],
     ['identity group/name/:name update', write('POST', 'identity/group/name/g', { policies: 'b' })],
@@ -272,9 +287,13 @@ const pkiWrites = (ids: Map<string, string>): [string, Write][] => {
     ['pki config/issuers update', write('POST', 'pki/config/issuers', { default: 'one' })],
     ['pki issuer/:issuer_ref/revoke update', write('POST', 'pki/issuer/one/revoke')],
     ['pki issuer/:issuer_ref delete', write('DELETE', 'pki/issuer/one')],
-    ['pki keys/generate/:type update', write('POST', 'pki/keys/generate/internal', { key_type: 'ec', key_name: 'k' })],
-    ['pki config/keys update', write('POST', 'pki/config/keys', { default: 'k' })],
-    ['pki key/:key_ref update', write('POST', 'pki/key/k', { key_name: 'l' })],
+    ...['internal', 'exported'].map((type): [string, Write] => [
+      `pki keys/generate/${type} update`,
+      write('POST', `pki/keys/generate/${type}`, { key_type: 'ec', key_name: type }),
+    ]),
+    ['pki config/auto-tidy update', write('POST', 'pki/config/auto-tidy', { interval_duration: '1h' })],
+    ['pki config/keys update', write('POST', 'pki/config/keys', { default: 'internal' })],
+    ['pki key/:key_ref update', write('POST', 'pki/key/internal', { key_name: 'l' })],
     ['pki key/:key_ref delete', write('DELETE', 'pki/key/l')],
     ['pki roles/:name update', write('POST', 'pki/roles/r', { allow_any_name: true })],
     ['pki roles/:name patch', write('PATCH', 'pki/roles/r', { max_ttl: '1h' })],
