@@ -158,7 +158,7 @@ describe('jwt and cert', () => {
     expect((await send('LIST', 'auth/cert/certs')).json?.data.keys).toEqual(['web'])
     expect((await post('auth/cert/config', { disable_binding: true })).status).toBe(204)
     const login = await post('auth/cert/login', { name: 'web' }, client(server.address))
-    expect(errorsOf(login)).toEqual([400, ['client certificate must be supplied']])
+    expect(errorsOf(login)).toEqual([400, ['tls connection required']])
     expect((await send('DELETE', 'auth/cert/certs/web')).status).toBe(204)
   })
 })

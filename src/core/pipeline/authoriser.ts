@@ -68,8 +68,8 @@ export class Authoriser {
     const presented = isWrapping && clientToken ? await wrapping.resolve(clientToken) : clientToken
     const token = presented ? tokens.find(presented) : undefined
     if (!token) {
-      if (isWrapping) wrapping.find(clientToken || tokenIn(request))
-      return refused(tokenMissing(clientToken))
+      const mistake = isWrapping ? wrapping.mistakeIn(clientToken || tokenIn(request)) : undefined
+      return refused(mistake ?? tokenMissing(clientToken))
     }
     if (isWrapping) this.#validateWrapped(request, token, route.rules)
     request.token = token
@@ -80,10 +80,7 @@ export class Authoriser {
     const mistake = route && decideOperation(request, route)
     const verdict = mistake ? undefined : this.#check(request, token, route)
     const use = token.numUses === 0 ? 'free' : await tokens.use(token)
-    if (use === 'spent') {
-      if (isWrapping) throw notValid()
-      return refused(tokenMissing(clientToken))
-    }
+    if (use === 'spent') return refused(isWrapping ? notValid() : tokenMissing(clientToken))
     const failure = mistake ?? (verdict?.isAllowed ? undefined : permissionDenied())
     return { token, verdict, isLastUse: use === 'last', failure }
   }

@@ -119,11 +119,18 @@ export class Wrapping {
     return (await this.#options.signer.verify(presented)) ?? presented
   }
 
-  /** Returns a valid wrapping token. Throws LogicalError 403 for an empty text, and 400 for any other text. */
+  /** Returns why a text is not a valid wrapping token: 403 for an empty text, and 400 for any other text. */
+  mistakeIn(presented: string): LogicalError | undefined {
+    if (presented === '')
+      return new LogicalError('permission-denied', 'error validating wrapping token: token is empty')
+    return this.#options.tokens.find(presented)?.policies.includes(POLICY) ? undefined : notValid()
+  }
+
+  /** Returns a valid wrapping token. Throws the error of `mistakeIn` for any other text. */
   find(presented: string): TokenEntry {
-    if (presented === '') throw new LogicalError('permission-denied', 'error validating wrapping token: token is empty')
     const entry = this.#options.tokens.find(presented)
-    if (!entry?.policies.includes(POLICY)) throw notValid()
+    const mistake = this.mistakeIn(presented)
+    if (mistake || !entry) throw mistake ?? notValid()
     return entry
   }
 

@@ -55,8 +55,8 @@ export const parseWrap = (headers: IncomingHttpHeaders): WrapRequest | undefined
   const text = headerText(headers, 'x-vault-wrap-ttl')
   if (text === undefined) return undefined
   const ms = parseDurationMs(text)
-  if (ms === undefined)
-    throw invalid(`error parsing X-Vault-Wrap-TTL header: time: invalid duration ${JSON.stringify(text)}`)
+  // Does not repeat the value: a client could send a token in the wrong header.
+  if (ms === undefined) throw invalid('error parsing X-Vault-Wrap-TTL header: invalid duration')
   if (ms < 0) throw invalid('error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative')
   const ttlSeconds = ms / 1000
   if (ttlSeconds === 0) return undefined

@@ -201,7 +201,13 @@ export const postgresUrl = (template: string, values: Readonly<Record<string, st
     throw invalid('connection_url must be a URL such as postgresql://{{username}}:{{password}}@host:5432/name')
   }
   const url = new URL(filled)
+  const mode = url.searchParams.get('sslmode')
+  if (mode !== null && !SSL_MODES.has(mode)) throw invalid('sslmode is invalid')
+  // The driver cannot continue without TLS after the server has refused it.
+  if (mode === 'allow' || mode === 'prefer') url.searchParams.set('sslmode', 'disable')
   // Gives sslmode the meaning that it has in PostgreSQL.
-  if (url.searchParams.has('sslmode')) url.searchParams.set('uselibpqcompat', 'true')
+  if (mode !== null) url.searchParams.set('uselibpqcompat', 'true')
   return url.href
 }
+
+const SSL_MODES: ReadonlySet<string> = new Set(['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'])

@@ -243,7 +243,7 @@ const CLASSES: readonly (readonly [string, number, RegExp])[] = [
   ['r', 503, /^(cluster is restarting|the first copy of this)/],
   ['d', 400, /^path disabled in replication DR secondary mode$/],
   ['n', 400, /^operation unavailable in namespaces$/],
-  ['t', 403, /permission denied/],
+  ['t', 403, /permission denied|token is empty/],
   ['?', 404, /unsupported path|no handler/],
 ]
 

@@ -369,6 +369,8 @@ it('the URL contains the encoded user name and password', () => {
   const values = { username: 'a@b', password: 'p/:?' }
   expect(postgresUrl(URL, values, true)).toBe('postgresql://a%40b:p%2F%3A%3F@localhost:5432/app')
   expect(postgresUrl(`${URL}?sslmode=require`, values, true)).toContain('sslmode=require&uselibpqcompat=true')
+  expect(postgresUrl(`${URL}?sslmode=prefer`, values, true)).toContain('sslmode=disable')
+  expect(() => postgresUrl(`${URL}?sslmode=bogus`, values, true)).toThrow('sslmode is invalid')
 })
 
 it('a SCRAM verifier is that of PostgreSQL for the same salt', () => {
