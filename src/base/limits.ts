@@ -118,9 +118,12 @@ export const LIMITS = {
   /** Length of the context of a derived key. The cryptographic library has the same limit. */
   transitContextBytesMax: 1024,
   transitRandomBytesMax: 128 * 1024,
-  /** Size of a generated key, and width of its picture, whose creation blocks the event loop. */
+  /** Size of a key, length of its names, and width of its picture, whose creation blocks the event loop. */
   totpKeyBytesMax: 1024,
+  totpNameLengthMax: 512,
   totpPicturePixelsMax: 1024,
+  /** Length of a template of user names of databases. */
+  usernameTemplateLengthMax: 1024,
   /** Number of versions of a transit key that are not trimmed. All versions are in one record. */
   transitKeyVersionsMax: 1000,
   /** Cost of a password hash. Each step doubles the time to hash a password. A cost of 14 takes about a second. */

@@ -219,9 +219,12 @@ export const isCertificate = (der: Buffer): boolean => attempt(() => new X509Cer
 export const findCommonName = (certificate: Buffer | string): string | undefined =>
   attempt(() => /^CN=(.+)$/m.exec(new X509Certificate(certificate).subject)?.[1])
 
+const BEGIN_CERTIFICATE = '-----BEGIN CERTIFICATE-----'
+
 /** Returns each certificate of a PEM text as its own PEM. Returns undefined if there is none or one is invalid. */
 export const parsePemCertificates = (text: string): string[] | undefined => {
   // `X509Certificate` reads only the first certificate of a text.
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g)
-  return blocks ? attempt(() => blocks.map((block) => new X509Certificate(block).toString())) : undefined
+  const blocks = text.split(BEGIN_CERTIFICATE).slice(1)
+  if (blocks.length === 0) return undefined
+  return attempt(() => blocks.map((block) => new X509Certificate(BEGIN_CERTIFICATE + block).toString()))
 }

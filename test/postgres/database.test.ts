@@ -38,6 +38,20 @@ it('credentials work until their lease is revoked', async () => {
   expect(await postgres.canLogIn(username, password)).toBe(false)
 })
 
+it('the end of a mount during a statement fails only its request', async () => {
+  const postgres = await PostgresProcess.start()
+  await using lab = await startLab(ONE)
+  const { client } = lab.A
+  await mountDatabase(client, postgres)
+  await client.write('database/roles/slow', { db_name: 'main', creation_statements: 'SELECT pg_sleep(60)' })
+  const slow = client.send('GET', 'database/creds/slow')
+  const sleeping = () => postgres.query(`SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'`)
+  await expect.poll(async () => (await sleeping()).length, { timeout: 30_000 }).toBe(1)
+  await client.call('DELETE', 'sys/mounts/database')
+  expect((await slow).status).toBe(500)
+  await client.read('sys/mounts')
+})
+
 it('users with privileges on the same tables are created and removed concurrently', async () => {
   const postgres = await PostgresProcess.start()
   await postgres.query('CREATE TABLE public.items (id int)')

@@ -26,8 +26,9 @@ const claimOf = (claims: JsonObject, name: string): JsonValue | undefined => {
 }
 
 const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undefined => {
-  const isContainer = typeof value === 'object' && value !== null && !(value instanceof RawNumber)
-  return isContainer && Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined
+  if (Array.isArray(value)) return /^\d+$/.test(name) ? value[Number(name)] : undefined
+  const isObject = typeof value === 'object' && value !== null && !(value instanceof RawNumber)
+  return isObject && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 /** Returns the name of the user. Throws LogicalError 400 if the claim is missing or not a text. */

@@ -121,7 +121,7 @@ const applyRoleFields = (call: RoleCall, current: JwtRole): { role: JwtRole; war
     boundAudiences: sent('bound_audiences') ?? current.boundAudiences,
     boundSubject: sent('bound_subject') ?? current.boundSubject,
     boundClaims: sent('bound_claims') ?? current.boundClaims,
-    boundClaimsType: sent('bound_claims_type') ?? current.boundClaimsType,
+    boundClaimsType: call.values.bound_claims_type,
     userClaim: sent('user_claim') ?? current.userClaim,
     isUserClaimPointer: sent('user_claim_json_pointer') ?? current.isUserClaimPointer,
     groupsClaim: sent('groups_claim') ?? current.groupsClaim,

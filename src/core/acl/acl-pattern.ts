@@ -90,8 +90,7 @@ export const isBalanced = (path: string): boolean => {
  */
 export const resolveTemplate = (text: string, entity: EntityView | undefined): string | undefined => {
   if (!hasTemplate(text) && !text.includes('}}')) return text
-  const rest = text.replace(TEMPLATE, '')
-  if (rest.includes('{{') || rest.includes('}}') || !entity) return undefined
+  if (!isBalanced(text) || !entity) return undefined
   let isComplete = true
   const resolved = text.replace(TEMPLATE, (_, inner: string) => {
     const value = attributeOf(inner.trim(), entity)

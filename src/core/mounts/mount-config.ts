@@ -109,7 +109,11 @@ const mergeLockout = (current: MountConfig['userLockout'], input: ConfigInput, t
     next[name] = wholeSeconds(ms / 1000)
   }
   const disable = textOf('lockout_disable')
-  if (disable !== '') next.lockout_disable = parseBool(disable) ?? false
+  if (disable !== '') {
+    next.lockout_disable = parseBool(disable)
+    if (next.lockout_disable === undefined)
+      throw invalid(`lockout_disable is not a boolean: ${JSON.stringify(disable)}`)
+  }
   return Object.keys(next).length > 0 ? next : undefined
 }
 

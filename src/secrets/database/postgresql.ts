@@ -157,6 +157,8 @@ export class PostgresPlugin implements DatabasePlugin {
       ...(connectionSecondsMax > 0 && { maxLifetimeSeconds: connectionSecondsMax }),
     })
     pool.on('error', onError)
+    // The statement in progress rejects too. Without a listener, the event would end the process.
+    pool.on('connect', (client) => client.on('error', onError))
     return pool
   }
 

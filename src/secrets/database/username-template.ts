@@ -2,6 +2,7 @@
 import { base62, uuid } from '../../base/id.js'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
+import { LIMITS } from '../../base/limits.js'
 import { sha256Hex } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
 
@@ -56,6 +57,7 @@ const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|(\d+)|(\.\w+)|(\w+)|([()|]))/y
 
 /** Returns the function that a template describes. Throws LogicalError 400 for a template that is not supported. */
 export const parseUsernameTemplate = (template: string): ((sources: Sources) => string) => {
+  if (template.length > LIMITS.usernameTemplateLengthMax) throw refused('it is too long')
   const parts: Evaluate[] = []
   let end = 0
   for (const { 0: whole, 1: inner = '', index } of template.matchAll(/\{\{-?(.*?)-?\}\}/gs)) {

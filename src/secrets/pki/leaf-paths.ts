@@ -109,7 +109,7 @@ export const leafPaths = ({ issuance, roles, makePrivateKey, tidy }: LeafPathsOp
       update: async (call) => {
         const { values } = call
         checkRequest(values)
-        const role = roles.require(values.role)
+        const role = roles.requireFor(call)
         if (role.key_type === 'any')
           throw invalid('role key type "any" not allowed for issuing certificates, only signing')
         const issuer = await issuerOf(call, role)
@@ -125,7 +125,7 @@ export const leafPaths = ({ issuance, roles, makePrivateKey, tidy }: LeafPathsOp
       update: async (call) => {
         const { values } = call
         checkRequest(values)
-        const role = roles.require(values.role)
+        const role = roles.requireFor(call)
         const issuer = await issuerOf(call, role)
         const request = await readRequest(values.csr)
         checkKey(role, request.publicKey)

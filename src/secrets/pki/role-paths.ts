@@ -8,6 +8,7 @@ import {
   commaList,
   defaultsOf,
   duration,
+  type Field,
   type FieldTable,
   int,
   string,
@@ -28,7 +29,7 @@ const SETTINGS = {
   max_ttl: duration('Maximum TTL. Default: the maximum lease TTL of the mount.'),
   allow_localhost: bool('Allows `localhost` and `localdomain`.', true),
   allowed_domains: commaList('Domains to which `allow_bare_domains` and the other options apply.'),
-  allowed_domains_template: bool('Not supported: templates in `allowed_domains`.'),
+  allowed_domains_template: bool('`allowed_domains` contains identity templates.'),
   allow_bare_domains: bool('Allows the domains themselves.'),
   allow_subdomains: bool('Allows subdomains of the domains, including wildcards.'),
   allow_glob_domains: bool('Allows names that match a domain with `*`.'),
@@ -37,7 +38,7 @@ const SETTINGS = {
   enforce_hostnames: bool('Requires host names that are valid.', true),
   allow_ip_sans: bool('Allows IP addresses as alternative names.', true),
   allowed_uri_sans: commaList('Allowed URIs as alternative names, with `*` for any text.'),
-  allowed_uri_sans_template: bool('Not supported: templates in `allowed_uri_sans`.'),
+  allowed_uri_sans_template: bool('`allowed_uri_sans` contains identity templates.'),
   allowed_other_sans: commaList('Allowed other alternative names, as OID;UTF8:TEXT with `*` for any text, or `*`.'),
   allowed_serial_numbers: commaList('Allowed serial numbers of subjects, with `*` for any text.'),
   allowed_user_ids: commaList('Allowed user IDs of subjects, with `*` for any text.'),
@@ -119,6 +120,23 @@ export class Roles {
     return role
   }
 
+  /**
+   * Returns the role with the values of the client's entity in its templates, and without those that have no value.
+   * Throws LogicalError 400 if the role does not exist.
+   */
+  requireFor({ request, values }: Pick<Call<{ role: Field<string> }>, 'request' | 'values'>): Role {
+    const role = this.require(values.role)
+    const { context } = this.#authorities
+    const entityId = request.token?.entityId ?? ''
+    const resolve = (texts: readonly string[], hasTemplates: boolean) =>
+      hasTemplates ? texts.flatMap((text) => context.resolveTemplate(text, entityId) ?? []) : texts
+    return {
+      ...role,
+      allowed_domains: resolve(role.allowed_domains, role.allowed_domains_template),
+      allowed_uri_sans: resolve(role.allowed_uri_sans, role.allowed_uri_sans_template),
+    }
+  }
+
   paths(): PathSpec[] {
     const storage = decidedByPrimary(this.#authorities.context)
     const put = async (name: string, settings: Role): Promise<Response> => {
@@ -170,20 +188,10 @@ const NO_LEASE =
 const sentOf = ({ values, supplied }: Call<typeof FIELDS>): Partial<Role> =>
   Object.fromEntries(Object.entries(settingsOf(values)).filter(([name]) => supplied(name as keyof Role)))
 
-const unsupported = (field: string) => invalid(`${field} is not supported by this server: remove it from the role`)
-
-/** The settings that this server cannot apply, with their accepted values. */
-const UNSUPPORTED: readonly (readonly [keyof Role, (role: Role) => boolean])[] = [
-  ['allowed_domains_template', (role) => role.allowed_domains_template],
-  ['allowed_uri_sans_template', (role) => role.allowed_uri_sans_template],
-]
-
 const CN_VALIDATIONS: ReadonlySet<string> = new Set(['email', 'hostname', 'disabled'])
 
-/** Returns the role as it is stored. Throws LogicalError 400 for settings that are invalid or not supported. */
+/** Returns the role as it is stored. Throws LogicalError 400 for settings that are invalid. */
 const checkedRole = (role: Role): Role => {
-  const broken = UNSUPPORTED.find(([, isUsed]) => isUsed(role))
-  if (broken) throw unsupported(broken[0])
   if (role.max_ttl > 0 && role.ttl > role.max_ttl) throw invalid('"ttl" value must be less than "max_ttl" value')
   const bits = role.key_type === 'any' ? role.key_bits : parseKeyBits(role.key_type, role.key_bits)
   const signatureBits = parseSignatureBits(role.signature_bits)

@@ -42,8 +42,29 @@ export const parsePublicKey = (text: string): PublicKey => {
   if (count === undefined) throw new Error(`ssh: unknown key algorithm: ${type}`)
   const values = Array.from({ length: count }, () => reader.string())
   if (!reader.isAtEnd) throw new Error('ssh: trailing data after the key')
+  checkFields(type, values)
   const fields = blob.subarray(wireString(type).length)
   return { type, blob, fields, bits: bitsOf(type, values) }
+}
+
+/** Throws an error unless the fields are a key: OpenSSH would reject a certificate of anything else. */
+const checkFields = (type: string, [first = Buffer.alloc(0), second = Buffer.alloc(0)]: readonly Buffer[]): void => {
+  if (type === 'ssh-rsa') {
+    const exponent = numberOf(first)
+    if (exponent < 3n || exponent % 2n === 0n || exponent >= 1n << 31n) throw new Error('ssh: incorrect exponent')
+    return
+  }
+  if (type.includes('ed25519')) {
+    if (first.length !== 32) throw new Error(`invalid size ${first.length} for Ed25519 public key`)
+    return
+  }
+  const [, bits = ''] = /nistp(\d+)/.exec(type) ?? []
+  const size = Math.ceil(Number(bits) / 8)
+  const [x, y] = [second.subarray(1, 1 + size), second.subarray(1 + size)]
+  const jwk = { kty: 'EC', crv: `P-${bits}`, x: textOf(x), y: textOf(y) }
+  const isPoint = first.toString() === `nistp${bits}` && second[0] === UNCOMPRESSED && y.length === size
+  if (!isPoint || !attempt(() => createPublicKey({ key: jwk, format: 'jwk' })))
+    throw new Error('ssh: invalid curve point')
 }
 
 const decodeBase64 = (text: string): Buffer => {
@@ -97,11 +118,11 @@ const DEFAULT_RSA_BITS = 4096
 const CURVE_BITS = [256, 384, 521] as const
 
 const MAGIC = Buffer.from('openssh-key-v1\0')
-const OPENSSH = /-----BEGIN OPENSSH PRIVATE KEY-----([\s\S]+)-----END OPENSSH PRIVATE KEY-----/
+const [BEGIN, END] = ['-----BEGIN OPENSSH PRIVATE KEY-----', '-----END OPENSSH PRIVATE KEY-----']
 
 /** Reads a private key in PEM or in the format of OpenSSH. Throws an error if it is invalid or encrypted. */
 export const parsePrivateKey = (text: string): KeyObject => {
-  const [, encoded] = OPENSSH.exec(text) ?? []
+  const [encoded] = text.includes(BEGIN) ? (text.split(BEGIN)[1] ?? '').split(END) : []
   const key =
     encoded === undefined ? attempt(() => createPrivateKey(text)) : parseOpenSsh(Buffer.from(encoded, 'base64'))
   if (!key || !['rsa', 'ec', 'ed25519'].includes(key.asymmetricKeyType ?? '')) throw new Error('ssh: no key found')

@@ -98,7 +98,7 @@ export const revokeOtp = async ({ localStorage }: BackendContext, { internal }: 
 
 const parseIp = (text: string): string => {
   if (text === '') throw invalid('Missing ip')
-  const ip = canonicalAddress(text)
+  const ip = text.includes('%') ? undefined : canonicalAddress(text)
   if (ip === undefined) throw invalid(`Invalid IP ${JSON.stringify(text)}`)
   return ip
 }

@@ -1,9 +1,11 @@
 /** What a role allows: principals, lengths of keys, critical options and extensions. */
+import { attempt } from '../../base/attempt.js'
 import { invalid } from '../../logical/errors.js'
 import type { CertificateType } from './certificates.js'
 import type { PublicKey } from './keys.js'
 import { type Role, splitList } from './role-paths.js'
 
+/** Replaces identity templates. Throws LogicalError 400 if a value is missing. */
 type Render = (text: string) => string
 type Options = Readonly<Record<string, string>>
 
@@ -11,7 +13,6 @@ interface PrincipalRequest {
   readonly type: CertificateType
   /** Names, separated by commas. */
   readonly requested: string
-  /** Replaces identity templates. */
   readonly render: Render
 }
 
@@ -28,7 +29,8 @@ export const allowedPrincipals = (role: Role, { type, requested, render }: Princ
   if (list.length === 0) throw invalid('role is not configured to allow any principals')
   if (list.includes('*')) return principals
   const hasTemplates = isUser ? role.allowed_users_template : role.allowed_domains_template
-  const allowed = hasTemplates ? list.map(render) : list
+  // A text without a value allows nothing.
+  const allowed = hasTemplates ? list.flatMap((text) => attempt(() => render(text)) ?? []) : list
   const isAllowed = (name: string) => (isUser ? allowed.includes(name) : isHostAllowed(role, allowed, name))
   const refused = principals.find((name) => !isAllowed(name))
   if (refused !== undefined) throw invalid(`${refused} is not a valid value for valid_principals`)

@@ -91,8 +91,9 @@ export const rolePaths = (roles: Roles, zeroAddress: ZeroAddress): PathSpec[] =>
     },
     read: ({ values }) => shown(roles.find(values.role), roleData),
     delete: async ({ values }) => {
+      await roles.remove(values.role)
       await zeroAddress.removeRole(values.role)
-      return roles.remove(values.role)
+      return undefined
     },
   }),
 ]
@@ -107,6 +108,7 @@ const parseRole = ({ role: _name, key: _key, admin_user: _admin, ...values }: Ro
   return {
     ...values,
     key_type: type,
+    algorithm_signer: values.algorithm_signer || 'default',
     default_critical_options: values.default_critical_options ?? {},
     default_extensions: values.default_extensions ?? {},
     allowed_user_key_lengths: parseLengths(values.allowed_user_key_lengths ?? {}),
@@ -128,7 +130,7 @@ const checkCa = (values: Values<typeof CA>): void => {
   if (values.max_ttl > 0 && values.ttl > values.max_ttl) {
     throw invalid('"ttl" value must be less than "max_ttl" when both are specified')
   }
-  if (!Object.hasOwn(RSA_SIGNERS, values.algorithm_signer)) {
+  if (values.algorithm_signer !== '' && !Object.hasOwn(RSA_SIGNERS, values.algorithm_signer)) {
     throw invalid(`unknown algorithm signer ${JSON.stringify(values.algorithm_signer)}`)
   }
 }

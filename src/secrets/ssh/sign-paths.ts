@@ -41,7 +41,7 @@ export const signPaths = ({ context, authority, roles, templates, makePrivateKey
   const { clock, mount, random } = context
 
   const decideTtl = (role: Role, requested: number): number => {
-    const maximum = Math.min(role.max_ttl || mount.maxLeaseTtlSeconds, mount.maxLeaseTtlSeconds)
+    const maximum = role.max_ttl || mount.maxLeaseTtlSeconds
     if (requested > maximum) throw invalid(`ttl is larger than maximum allowed ${maximum}`)
     return Math.min(requested || role.ttl || mount.defaultLeaseTtlSeconds, maximum)
   }
@@ -69,7 +69,7 @@ export const signPaths = ({ context, authority, roles, templates, makePrivateKey
     const options = chosenOptions(role, values, render)
     const serial = random.bytes(8).readBigUInt64BE()
     const nowSeconds = Math.floor(clock.now() / 1000)
-    const validAfterSeconds = nowSeconds - role.not_before_duration
+    const validAfterSeconds = Math.max(0, nowSeconds - role.not_before_duration)
     const validBeforeSeconds = nowSeconds + ttlSeconds
     const content = { publicKey, type, serial, keyId, principals, validAfterSeconds, validBeforeSeconds, ...options }
     const signing = { authority: authority.requireKey(), signer: role.algorithm_signer, nonce: random.bytes(32) }
@@ -93,6 +93,7 @@ export const signPaths = ({ context, authority, roles, templates, makePrivateKey
         const { values } = call
         const role = roles.find(values.role)
         if (!role) throw invalid(`unknown role: ${values.role}`)
+        if (role.key_type !== 'ca') throw invalid(`role key type '${role.key_type}' not allowed to issue key pairs`)
         const key = privateKeyOf(await makePrivateKey(pairKindOf(values.key_type, values.key_bits)))
         const signed = sign(call, role, parsePublicKey(publicLineOf(key)))
         const privateKey = privateTextOf(key, random.bytes(4))

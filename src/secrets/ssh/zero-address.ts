@@ -33,9 +33,11 @@ export class ZeroAddress {
         update: async ({ values: { roles } }) => {
           requirePrimary(this.#context)
           if (roles.length === 0) throw invalid('Missing roles')
-          const unknown = roles.find((name) => !isRole(name))
-          if (unknown !== undefined) throw invalid(`Role ${JSON.stringify(unknown)} does not exist`)
-          await this.#records.update(NAME, () => ({ roles }))
+          await this.#records.update(NAME, () => {
+            const unknown = roles.find((name) => !isRole(name))
+            if (unknown !== undefined) throw invalid(`Role ${JSON.stringify(unknown)} does not exist`)
+            return { roles }
+          })
           return undefined
         },
         read: () => {

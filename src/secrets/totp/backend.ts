@@ -72,7 +72,7 @@ const createTotp = (context: BackendContext): Backend => {
         },
         update: ({ values: { name, code } }) => {
           if (code === '') throw invalid('the code value is required')
-          return { data: { valid: validate(name, code) } }
+          return { data: { valid: validate(name, code.trim()) } }
         },
       }),
     ],

@@ -17,10 +17,15 @@ export interface CodeSettings {
   readonly periodSeconds: number
 }
 
-/** Returns the position of the first character that is not Base32, or undefined. The text is in upper case. */
-export const findInvalidCharacter = (secret: string): number | undefined => {
-  const at = [...secret].findIndex((character) => !BASE32.includes(character))
-  return at < 0 ? undefined : at
+/**
+ * Returns the position at which a text is not Base32, or undefined. The padding is complete or absent. Letters are in
+ * any case.
+ */
+export const findMistake = (text: string): number | undefined => {
+  const length = text.search(/[^A-Za-z2-7]|$/)
+  const isWhole = text.length % 8 === 0 && /^=*$/.test(text.slice(length))
+  const isValid = [0, 2, 4, 5, 7].includes(length % 8) && (text.length === length || isWhole)
+  return isValid && text.length - length < 8 && length > 0 ? undefined : length
 }
 
 export const encodeBase32 = (bytes: Buffer): string => {

@@ -1,9 +1,10 @@
 /** Keys: their fields, how a request defines one, and the URL and picture that authenticator apps read. */
 import { attempt } from '../../base/attempt.js'
+import { LIMITS } from '../../base/limits.js'
 import type { Random } from '../../base/random.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int, string, type Values } from '../../logical/fields.js'
-import { type CodeSettings, encodeBase32, findInvalidCharacter, isAlgorithm } from './codes.js'
+import { type CodeSettings, encodeBase32, findMistake, isAlgorithm } from './codes.js'
 
 export const KEY_FIELDS = {
   name: string('Name of the key.'),
@@ -48,10 +49,13 @@ export const parseKey = (values: KeyValues, random: Random): Key => {
   return { issuer, accountName, digits, periodSeconds, algorithm, secret, skew }
 }
 
-const checkSettings = ({ digits, period, skew, qr_size: qrSize, key_size: keySize }: KeyValues): void => {
+const checkSettings = (values: KeyValues): void => {
+  const { issuer, account_name: accountName, digits, period, skew, qr_size: qrSize, key_size: keySize } = values
   if (digits !== 6 && digits !== 8) throw invalid('the digits value can only be 6 or 8')
   if (period <= 0) throw invalid('the period value must be greater than zero')
   if (skew !== 0 && skew !== 1) throw invalid('the skew value must be 0 or 1')
+  if (Math.max(issuer.length, accountName.length) > LIMITS.totpNameLengthMax)
+    throw invalid(`issuer and account_name cannot exceed ${LIMITS.totpNameLengthMax} characters`)
   if (qrSize < 0) throw invalid('the qr_size value must be greater than or equal to zero')
   if (keySize <= 0) throw invalid('the key_size value must be greater than zero')
 }
@@ -66,10 +70,10 @@ const generateSecret = ({ key, url, issuer, account_name, key_size }: KeyValues,
 
 const parseSecret = (key: string): string => {
   if (key === '') throw invalid('the key value is required')
-  const secret = key.toUpperCase().replace(/=+$/, '')
-  const position = findInvalidCharacter(secret)
+  if (key.length > LIMITS.totpKeyBytesMax) throw invalid(`key cannot exceed ${LIMITS.totpKeyBytesMax} characters`)
+  const position = findMistake(key)
   if (position !== undefined) throw invalid(`invalid key value: illegal base32 data at input byte ${position}`)
-  return secret
+  return key.toUpperCase().replace(/=+$/, '')
 }
 
 /** Returns the settings in the URL of a key, which replace those of the request. */

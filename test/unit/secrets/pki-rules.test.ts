@@ -134,8 +134,6 @@ describe('roles', () => {
     [{ key_bits: 2049 }, 'unsupported bit length for RSA key: 2049'],
     [{ key_type: 'ec', key_bits: 224 }, 'keys of the curve P-224 are not supported: use 256, 384 or 521'],
     [{ signature_bits: 1 }, 'unsupported hash signature algorithm: 1'],
-    [{ allowed_domains_template: true }, /^allowed_domains_template is not supported/],
-    [{ allowed_uri_sans_template: true }, /^allowed_uri_sans_template is not supported/],
     [{ allowed_other_sans: 'x' }, 'error parsing allowed_other_sans: expected a semicolon in other SAN "x"'],
     [{ allowed_other_sans: '1.2;oct:a' }, /^error parsing allowed_other_sans: only utf8 other SANs are supported/],
     [{ policy_identifiers: 'x' }, 'Policy Identifier "x" is not a valid OID'],

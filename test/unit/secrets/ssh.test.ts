@@ -120,13 +120,19 @@ describe('certificates', () => {
     expect(readCertificate((await sign({}))?.signed_key).principals).toEqual([])
   })
 
-  it.each(['', 'AAAA', 'AAAAB3NzaC1kc3M=', 'AAAAC3NzaC1lZDI1NTE5AAAAIA==', 'ssh-ed25519 ='])(
-    'a broken public key is rejected with 400: %j',
-    async (key) => {
-      await role({})
-      expect(await rejected('sign/r', { public_key: key, valid_principals: 'a' })).toMatch(/public_key/)
-    },
-  )
+  const keyOf = (...fields: (string | Buffer)[]) => Buffer.concat(fields.map(wireString)).toString('base64')
+  const point = Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)])
+  it.each([
+    ...['', 'AAAA', 'AAAAB3NzaC1kc3M=', 'AAAAC3NzaC1lZDI1NTE5AAAAIA==', 'ssh-ed25519 ='],
+    keyOf('ssh-ed25519', Buffer.alloc(5)),
+    keyOf('ssh-rsa', Buffer.of(4), Buffer.alloc(256, 1)),
+    keyOf('ecdsa-sha2-nistp256', 'nistp256', point),
+    keyOf('ecdsa-sha2-nistp256', 'nistp384', point),
+    keyOf('ecdsa-sha2-nistp256', 'nistp256', ''),
+  ])('a broken public key is rejected with 400: %j', async (key) => {
+    await role({})
+    expect(await rejected('sign/r', { public_key: key, valid_principals: 'a' })).toMatch(/public_key/)
+  })
 })
 
 describe('keys', () => {

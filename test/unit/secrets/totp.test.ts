@@ -75,11 +75,17 @@ describe('keys', () => {
     expect(dataOf(await other.read('code/k'))).toEqual({ code: await code() })
   })
 
-  it.each([
+  it.each<[JsonObject, string]>([
     [{ generate: true, issuer: 'Us', account_name: 'me', qr_size: 10 }, 'the qr_size value must be at least'],
     [{ generate: true, issuer: 'Us', account_name: 'me', qr_size: 5000 }, 'qr_size cannot exceed 1024'],
     [{ generate: true, issuer: 'Us', account_name: 'me', key_size: 5000 }, 'key_size cannot exceed 1024'],
-    [{ generate: true, issuer: 'x'.repeat(3000), account_name: 'me' }, 'the names are too long for a picture'],
+    [{ generate: true, issuer: 'x'.repeat(513), account_name: 'me' }, 'issuer and account_name cannot exceed 512'],
+    [{ generate: true, issuer: '\u00e9'.repeat(512), account_name: 'me' }, 'the names are too long for a picture'],
+    [{ key: 'A'.repeat(1025) }, 'key cannot exceed 1024'],
+    ...['=', 'A', 'AAA', 'JBSWY3DP======', 'JB=WY3DP', 'ı'].map((key): [JsonObject, string] => [
+      { key },
+      'illegal base32 data',
+    ]),
     [{ url: 'otpauth://totp/%E0%A4%A' }, 'an error occurred while parsing url string'],
   ])('the key is rejected and not stored: %.60j', async (body, expected) => {
     const [, text] = await refusal(totp.write('keys/k', body))
