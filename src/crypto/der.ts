@@ -40,6 +40,8 @@ export const readDer = (bytes: Buffer): DerItem[] => {
     const digits = first < 0x80 ? 0 : first & 0x7f
     if (digits > 4 || first === 0x80) throw new Error('malformed DER')
     const length = digits === 0 ? first : bytes.readUIntBE(at + 2, digits)
+    // A length has only one encoding.
+    if (digits > 0 && (length < 0x80 || bytes[at + 2] === 0)) throw new Error('malformed DER')
     const start = at + 2 + digits
     at = start + length
     if (at > bytes.length) throw new Error('malformed DER')

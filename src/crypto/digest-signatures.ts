@@ -1,6 +1,8 @@
 /** Signatures of hashes that the client has computed, which Node.js supports only for RSA with PKCS 1. */
 import { constants, createHash, type KeyObject, privateEncrypt, publicDecrypt } from 'node:crypto'
+import { attempt } from '../base/attempt.js'
 import type { Random } from '../base/random.js'
+import { readDerSequence } from './der.js'
 
 type Nist = typeof import('@noble/curves/nist.js')
 export type EcdsaCurve = Nist['p256']
@@ -41,17 +43,11 @@ export const isEcdsaOfDigest = (
 
 /** Returns true for the DER encoding of an ECDSA signature: a sequence of two integers. */
 export const isDerSignature = (bytes: Buffer): boolean => {
-  const start = bytes[1] === 0x81 ? 3 : 2
-  const endOf = (at: number) => at + 2 + (bytes[at + 1] ?? 0)
-  const second = endOf(start)
-  return (
-    bytes[0] === 0x30 &&
-    bytes[start - 1] === bytes.length - start &&
-    bytes[start] === 0x02 &&
-    bytes[second] === 0x02 &&
-    endOf(second) === bytes.length
-  )
+  const parts = attempt(() => readDerSequence(bytes))
+  return parts?.length === 2 && parts.every(({ tag }) => tag === INTEGER)
 }
+
+const INTEGER = 0x02
 
 export type PssSaltLength = 'auto' | 'hash' | number
 

@@ -2,7 +2,10 @@ import type { BackendContext } from './backend.js'
 import { readOnly } from './errors.js'
 import type { Storage } from './storage.js'
 
-/** Throws the error of a read-only cluster, so that the request is forwarded to the primary. */
+/**
+ * Throws the error of a read-only cluster, so that the request is forwarded to the primary. For handlers that create
+ * keys or call other servers before the write.
+ */
 export const requirePrimary = ({ isReadOnly }: Pick<BackendContext, 'isReadOnly'>): void => {
   if (isReadOnly()) throw readOnly()
 }

@@ -1,4 +1,5 @@
 import { counted } from '../base/counted.js'
+import { messageOf } from '../base/printable.js'
 
 /**
  * The code of an expected failure, which `http` maps to an HTTP status code. All expected failures are LogicalErrors.
@@ -75,6 +76,15 @@ export const readOnly = (): LogicalError => new LogicalError('read-only', 'canno
 
 /** Returns LogicalError 400 for an invalid request, with a plain text. */
 export const invalid = (message: string): LogicalError => new LogicalError('invalid-request', message)
+
+/** Returns the result of `work`. Throws LogicalError 400 with `beginning` and the message of any error of `work`. */
+export const explaining = <T>(beginning: string, work: () => T): T => {
+  try {
+    return work()
+  } catch (error) {
+    throw invalid(`${beginning}: ${messageOf(error)}`)
+  }
+}
 
 /** Returns LogicalError 400 with a text in the list format of Vault. */
 export const invalidInList = (message: string): LogicalError =>

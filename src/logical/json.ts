@@ -38,3 +38,6 @@ export const parseAs = (text: string, care: JsonCare): JsonValue => {
     throw new LogicalError('invalid-request', 'error parsing JSON: the body is not valid JSON')
   }
 }
+
+/** Returns null for an empty list or object, as many responses of Vault contain it. */
+export const nullIfEmpty = <T extends object>(value: T): T | null => (Object.keys(value).length === 0 ? null : value)

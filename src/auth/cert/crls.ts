@@ -1,8 +1,7 @@
 /** Revocation lists. `crls/<name>` contains the serial numbers of a list, which count for every issuer. */
-import { messageOf } from '../../base/printable.js'
 import { readRevokedSerials } from '../../crypto/x509-crl.js'
 import { type BackendContext, type Call, definePath, listed, type PathSpec } from '../../logical/backend.js'
-import { invalid } from '../../logical/errors.js'
+import { explaining, invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { putJson, readRecord, type ReadStorage, type Storage } from '../../logical/storage.js'
 
@@ -38,21 +37,13 @@ export const readRevoked = async (storage: Storage): Promise<(serial: string) =>
   return (serial) => lists.some((list) => serialsOf(list).has(serial))
 }
 
-const parseList = (pem: string): string[] => {
-  try {
-    return readRevokedSerials(pem)
-  } catch (error) {
-    throw invalid(`failed to parse CRL: ${messageOf(error)}`)
-  }
-}
-
 export const crlPaths = ({ storage }: BackendContext): PathSpec[] => {
   const write = async ({ values, supplied }: Call<typeof CRL_FIELDS>): Promise<undefined> => {
     if (values.url !== '' && values.crl === '') {
       throw invalid('"url" is not supported by this server: upload the revocation list as "crl"')
     }
     if (!supplied('crl')) throw invalid("one of 'crl' or 'url' must be provided")
-    const serials = parseList(values.crl)
+    const serials = explaining('failed to parse CRL', () => readRevokedSerials(values.crl))
     return storage.write((tx) => void putJson(tx, keyOf(values.name), { serials } satisfies Crl))
   }
   const requireCrl = (name: string): Crl => {

@@ -13,6 +13,7 @@ import {
   shown,
 } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
+import { nullIfEmpty } from '../../logical/json.js'
 import { bool, commaList, string } from '../../logical/fields.js'
 import { applyTokenNames, OLD_TOKEN_FIELDS, oldNamesData } from '../../logical/old-token-fields.js'
 import type { Response } from '../../logical/request.js'
@@ -161,5 +162,3 @@ const roleData = (role: CertRole): Record<string, unknown> => ({
   ocsp_query_all_servers: false,
   ocsp_servers_override: null,
 })
-
-const nullIfEmpty = (list: readonly string[]): readonly string[] | null => (list.length > 0 ? list : null)

@@ -22,7 +22,7 @@ import {
   tokenFieldsData,
   type TokenSettings,
 } from '../../logical/token-fields.js'
-import type { JsonValue } from '../../logical/json.js'
+import { type JsonValue, nullIfEmpty } from '../../logical/json.js'
 import { type ClaimRules, claimValues } from './claims.js'
 
 export interface JwtRole extends ClaimRules {
@@ -175,24 +175,21 @@ const checkGlobs = (value: JsonValue): void => {
   if (other !== undefined) throw invalid(`claim is not a string: ${JSON.stringify(other)}`)
 }
 
-/** Returns null for an empty setting, like Vault for a setting that no request contained. */
-const orNull = <T extends object>(value: T): T | null => (Object.keys(value).length === 0 ? null : value)
-
 const roleData = (role: JwtRole): Record<string, unknown> => ({
   ...tokenFieldsData(role.token),
   ...oldNamesData(role),
-  allowed_redirect_uris: orNull(role.redirectUris),
-  bound_audiences: orNull(role.boundAudiences),
-  bound_claims: orNull(role.boundClaims),
+  allowed_redirect_uris: nullIfEmpty(role.redirectUris),
+  bound_audiences: nullIfEmpty(role.boundAudiences),
+  bound_claims: nullIfEmpty(role.boundClaims),
   bound_claims_type: role.boundClaimsType,
   bound_subject: role.boundSubject,
-  claim_mappings: orNull(role.claimMappings),
+  claim_mappings: nullIfEmpty(role.claimMappings),
   clock_skew_leeway: wholeSeconds(role.clockSkewSeconds),
   expiration_leeway: wholeSeconds(role.expirationLeewaySeconds),
   groups_claim: role.groupsClaim,
   max_age: wholeSeconds(role.maxAgeSeconds),
   not_before_leeway: wholeSeconds(role.notBeforeLeewaySeconds),
-  oidc_scopes: orNull(role.oidcScopes),
+  oidc_scopes: nullIfEmpty(role.oidcScopes),
   role_type: 'jwt',
   user_claim: role.userClaim,
   user_claim_json_pointer: role.isUserClaimPointer,

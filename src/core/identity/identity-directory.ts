@@ -2,7 +2,8 @@
  * Lets operators manage entities, groups and their aliases. The name of an entity or a group is unique per namespace.
  * The name of an alias is unique per mount. All checks run inside the transaction that writes.
  */
-import { invalid, readOnly } from '../../logical/errors.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
+import { invalid } from '../../logical/errors.js'
 import type { IdentityDirectory } from '../../logical/identity.js'
 import type { Transaction } from '../../logical/storage.js'
 import { entityDirectory } from './entity-directory.js'
@@ -30,7 +31,7 @@ interface DirectoryOptions {
 
 export const identityDirectory = ({ store, findMount, isReadOnly, now }: DirectoryOptions): IdentityDirectory => {
   const write = async <T>(change: (tx: Transaction) => T): Promise<T> => {
-    if (isReadOnly()) throw readOnly()
+    requirePrimary({ isReadOnly })
     return store.write(change)
   }
   const checkMount = (accessor: string, namespaceId: string): void => {

@@ -1,5 +1,6 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
+import { nullIfEmpty } from '../../logical/json.js'
 import { string } from '../../logical/fields.js'
 import type { NamespaceRef } from '../../logical/request.js'
 import type { OpenMount } from '../mounts/router.js'
@@ -64,7 +65,7 @@ const rowOfMount = (accessor: string, mount: OpenMount | undefined) => {
   return {
     mount_accessor: accessor,
     counts: aliases.length,
-    alias_identifiers: aliases.length > 0 ? aliases : null,
+    alias_identifiers: nullIfEmpty(aliases),
   }
 }
 

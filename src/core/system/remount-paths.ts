@@ -1,7 +1,8 @@
 import { uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
-import { invalid, notFound, readOnly } from '../../logical/errors.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
+import { invalid, notFound } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { type MountEntry, routePath, SINGLETON_TYPES } from '../mounts/mount-entry.js'
 import { locate, type MountPathDeps, withSlash } from './mount-paths.js'
@@ -76,7 +77,7 @@ export const remountPaths = (deps: RemountPathDeps): PathSpec[] => {
       {
         read: ({ request, values }) => {
           const migration = migrations.get(values.migration_id)
-          if (!migration && deps.isReadOnly()) throw readOnly()
+          if (!migration) requirePrimary(deps)
           if (!migration || deps.router.isFiltered(migration.mount, request)) throw notFound()
           return { data: { migration_id: values.migration_id, migration_info: migration.info } }
         },

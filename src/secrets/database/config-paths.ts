@@ -1,9 +1,8 @@
 /** The paths of connections: configure, read, list, delete, reset, reload, and rotate the root password. */
 import { type Call, definePath, listed, type PathSpec, sentBy, shown } from '../../logical/backend.js'
 import { parseDurationMs } from '../../base/duration.js'
-import { messageOf } from '../../base/printable.js'
 import { requirePrimary } from '../../logical/decided-by-primary.js'
-import { invalid } from '../../logical/errors.js'
+import { explaining, invalid } from '../../logical/errors.js'
 import { bool, commaList, int, string, stringList } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { DatabaseEngine } from './engine.js'
@@ -64,7 +63,10 @@ export const configPaths = (engine: DatabaseEngine): PathSpec[] => {
     requirePrimary(engine.context)
     const { name, verify_connection } = call.values
     const after = mergeConnection(records.connections.find(name), call)
-    requireTemplate(after)
+    // Rejects an invalid template.
+    explaining(`${NOT_CREATED}unable to initialize username template`, () =>
+      connections.usernameFor(after, 'display', 'role'),
+    )
     if (verify_connection) {
       await connections
         .runOnce(after, (plugin) => plugin.verify())
@@ -76,14 +78,6 @@ export const configPaths = (engine: DatabaseEngine): PathSpec[] => {
     await records.connections.update(name, (before) => mergeConnection(before, call))
     connections.reset(name)
     return hasPassword(String(after.details.connection_url)) ? { warnings: [PASSWORD_IN_URL] } : undefined
-  }
-
-  const requireTemplate = (connection: Connection): void => {
-    try {
-      connections.usernameFor(connection, 'display', 'role')
-    } catch (error) {
-      throw notCreated(`unable to initialize username template: ${messageOf(error)}`)
-    }
   }
 
   return [
@@ -164,7 +158,8 @@ const checkDetails = (details: JsonObject): void => {
   }
 }
 
-const notCreated = (why: string) => invalid(`error creating database object: ${why}`)
+const NOT_CREATED = 'error creating database object: '
+const notCreated = (why: string) => invalid(NOT_CREATED + why)
 
 /** Returns a connection without its passwords. */
 const connectionData = ({ pluginName, details, allowedRoles, passwordPolicy, ...rest }: Connection) => ({

@@ -11,14 +11,11 @@ import type {
 } from '../../logical/identity.js'
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
+import { nullIfEmpty } from '../../logical/json.js'
 import { lowerNames } from '../../logical/token-fields.js'
 
 type Mounts = Pick<IdentityDirectory, 'findMount'>
 export type Shown = Record<string, unknown>
-
-const idsOrNull = (ids: readonly string[] = []): readonly string[] | null => (ids.length === 0 ? null : ids)
-
-const textsOrNull = (texts: Texts): Texts | null => (Object.keys(texts).length === 0 ? null : texts)
 
 /** Without its mount, an alias has the accessor only. */
 const mountData = ({ mountAccessor }: EntityAlias, mounts: Mounts): Shown => {
@@ -32,15 +29,15 @@ const groupAliasData = (alias: EntityAlias, owner: IdentityRecord, mounts: Mount
   creation_time: formatNanoTime(alias.createdAtMs),
   id: alias.id,
   last_update_time: formatNanoTime(alias.updatedAtMs),
-  merged_from_canonical_ids: idsOrNull(alias.mergedFromIds),
-  metadata: textsOrNull(alias.metadata),
+  merged_from_canonical_ids: nullIfEmpty(alias.mergedFromIds ?? []),
+  metadata: nullIfEmpty(alias.metadata),
   ...mountData(alias, mounts),
   name: alias.name,
 })
 
 const aliasData = (alias: EntityAlias, owner: IdentityRecord, mounts: Mounts): Shown => ({
   ...groupAliasData(alias, owner, mounts),
-  custom_metadata: textsOrNull(alias.customMetadata),
+  custom_metadata: nullIfEmpty(alias.customMetadata),
   local: false,
 })
 
@@ -54,7 +51,7 @@ const recordData = (record: IdentityRecord): Shown => ({
   creation_time: formatNanoTime(record.createdAtMs),
   id: record.id,
   last_update_time: formatNanoTime(record.updatedAtMs),
-  metadata: textsOrNull(record.metadata),
+  metadata: nullIfEmpty(record.metadata),
   name: record.name,
   namespace_id: record.namespaceId,
   policies: record.policies,
@@ -71,7 +68,7 @@ export const entityData = (entity: Entity, directory: IdentityDirectory): Shown 
     disabled: entity.isDisabled,
     group_ids: idsOf([...direct, ...inherited]),
     inherited_group_ids: idsOf(inherited),
-    merged_entity_ids: idsOrNull(entity.mergedIds),
+    merged_entity_ids: nullIfEmpty(entity.mergedIds ?? []),
     mfa_secrets: {},
   }
 }
@@ -82,10 +79,10 @@ export const groupData = (group: Group, directory: IdentityDirectory): Shown => 
   return {
     ...recordData(group),
     alias: alias ? groupAliasData(alias, group, directory) : {},
-    member_entity_ids: idsOrNull(group.memberEntityIds),
-    member_group_ids: idsOrNull(group.memberGroupIds),
+    member_entity_ids: nullIfEmpty(group.memberEntityIds),
+    member_group_ids: nullIfEmpty(group.memberGroupIds),
     modify_index: group.modifyIndex,
-    parent_group_ids: idsOrNull(idsOf(directory.membershipOf(group.id).direct)),
+    parent_group_ids: nullIfEmpty(idsOf(directory.membershipOf(group.id).direct)),
     type: group.type,
   }
 }
@@ -113,7 +110,7 @@ export const listedGroup = (group: Group, directory: IdentityDirectory): Shown =
 
 export const listedAlias = (alias: EntityAlias, owner: IdentityRecord, mounts: Mounts): Shown => ({
   canonical_id: owner.id,
-  custom_metadata: textsOrNull(alias.customMetadata),
+  custom_metadata: nullIfEmpty(alias.customMetadata),
   local: false,
   ...mountData(alias, mounts),
   name: alias.name,

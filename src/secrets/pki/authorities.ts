@@ -1,5 +1,5 @@
 /** The issuers and keys of one mount. Only the performance primary changes them, one change after the other. */
-import { readOnly } from '../../logical/errors.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
 import { uuid } from '../../base/id.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { isIssuedBy, type ParsedCertificate } from '../../crypto/x509-parsing.js'
@@ -32,7 +32,7 @@ export class Authorities {
 
   /** Runs one change. Rejects with LogicalError `read-only` on a cluster that cannot change the mount. */
   async change<T>(fn: () => Promise<T>): Promise<T> {
-    if (this.context.isReadOnly()) throw readOnly()
+    requirePrimary(this.context)
     return this.#lock.run('', fn)
   }
 

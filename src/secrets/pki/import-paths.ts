@@ -18,9 +18,17 @@ const BUNDLE = {
 const CERTIFICATE = { certificate: string('Certificates of authorities in PEM.', '', { isRequired: true }) } as const
 
 /** No certificate or key is shorter, but the path of a file is. */
-export const MIN_LENGTH = 75
-const TOO_SHORT =
-  'provided data for import was too short; perhaps a path was passed to the API rather than the contents of a PEM file'
+const MIN_LENGTH = 75
+
+/** Throws LogicalError 400 for a text that is too short. `what` is the beginning of the error text. */
+export const requirePem = (text: string, what: string, end = ''): void => {
+  if (text.length >= MIN_LENGTH) return
+  throw invalid(
+    `${what} was too short; perhaps a path was passed to the API rather than the contents of a PEM file${end}`,
+  )
+}
+
+const IMPORTED = 'provided data for import'
 const KEY = {
   pem_bundle: string('A private key in PEM.', '', { isRequired: true, isSecret: true }),
   key_name: string('Name of the key.'),
@@ -52,7 +60,7 @@ const parseAuthority = async (pem: string): Promise<ParsedCertificate> => {
 /** Returns the certificates and keys of a bundle. Ignores other blocks, such as revocation lists. */
 const parseBundle = async (text: string, allowsKeys: boolean) => {
   if (text === '') throw invalid("'pem_bundle' and 'certificate' parameters were empty")
-  if (text.length < MIN_LENGTH) throw invalid(TOO_SHORT)
+  requirePem(text, IMPORTED)
   const blocks = [...text.matchAll(BLOCK)].map(([pem, label = '']) => ({ pem, label }))
   const keys = blocks.filter(({ label }) => label.endsWith('PRIVATE KEY')).map(({ pem }) => parseKey(pem))
   const certificates = await Promise.all(
@@ -111,7 +119,7 @@ export const importPaths = ({ authorities, urls }: Issuance): PathSpec[] => {
       update: ({ values }) =>
         authorities.change(async () => {
           await authorities.keys.checkName(values.key_name)
-          if (values.pem_bundle.length < MIN_LENGTH) throw invalid(TOO_SHORT)
+          requirePem(values.pem_bundle, IMPORTED)
           if (!values.pem_bundle.includes('-----BEGIN ')) throw invalid('provided PEM block contained no data')
           const { type, material } = parseKey(values.pem_bundle)
           const { record, isNew } = await authorities.draftKey(values.key_name, type, material)

@@ -1,6 +1,7 @@
 /** The paths of issuers: their settings and the default issuer. */
 import { type Call, definePath, type PathSpec, sentBy } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
+import { nullIfEmpty } from '../../logical/json.js'
 import { bool, commaList, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { Authorities } from './authorities.js'
@@ -207,7 +208,7 @@ const issuerData = async (authorities: Authorities, issuer: IssuerRecord): Promi
   key_id: issuer.keyId,
   certificate: pemOf(issuer),
   ca_chain: (await authorities.chainOf(issuer)).map(pemOf),
-  manual_chain: issuer.manualChain.length > 0 ? issuer.manualChain : null,
+  manual_chain: nullIfEmpty(issuer.manualChain),
   leaf_not_after_behavior: issuer.leafNotAfterBehavior,
   usage: usageText(issuer.usage),
   revocation_signature_algorithm: issuer.revocationAlgorithm ?? '',
@@ -220,11 +221,10 @@ const issuerData = async (authorities: Authorities, issuer: IssuerRecord): Promi
 const urlData = (urls: UrlSettings): Record<string, unknown> => {
   const { issuingCertificates, crlDistributionPoints, ocspServers, isTemplated } = urls
   if (hasNoUrls(urls)) return { issuing_certificates: [], crl_distribution_points: [], ocsp_servers: [] }
-  const shown = (list: readonly string[]) => (list.length > 0 ? list : null)
   return {
-    issuing_certificates: shown(issuingCertificates),
-    crl_distribution_points: shown(crlDistributionPoints),
-    ocsp_servers: shown(ocspServers),
+    issuing_certificates: nullIfEmpty(issuingCertificates),
+    crl_distribution_points: nullIfEmpty(crlDistributionPoints),
+    ocsp_servers: nullIfEmpty(ocspServers),
     enable_aia_url_templating: isTemplated,
   }
 }

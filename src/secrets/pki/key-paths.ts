@@ -2,7 +2,6 @@
 import { uuid } from '../../base/id.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import { definePath, definePaths, type PathSpec } from '../../logical/backend.js'
-import { requirePrimary } from '../../logical/decided-by-primary.js'
 import { invalid } from '../../logical/errors.js'
 import { int, string, type Values } from '../../logical/fields.js'
 import { subjectKeyIdOf } from '../../crypto/x509-signing.js'
@@ -33,7 +32,6 @@ export const createKey = async (
   makePrivateKey: MakePrivateKey,
   { key_name: name, key_type, key_bits }: Pick<Values<typeof GENERATE>, 'key_name' | 'key_type' | 'key_bits'>,
 ): Promise<KeyRecord> => {
-  requirePrimary(authorities.context)
   await authorities.keys.checkName(name)
   const { type, pair } = pairOf(key_type, key_bits)
   return newKey(uuid(authorities.context.random), name, type, await makePrivateKey(pair))

@@ -4,7 +4,7 @@ import { messageOf } from '../../base/printable.js'
 import { otherNamesIn } from '../../crypto/other-names.js'
 import { ALT_NAMES, type CertificateContent, type SubjectFields } from '../../crypto/x509-content.js'
 import { parseSigningRequest } from '../../crypto/x509-parsing.js'
-import { invalid } from '../../logical/errors.js'
+import { explaining, invalid } from '../../logical/errors.js'
 import type { Values } from '../../logical/fields.js'
 import { describeKey, parseKeyBits } from './key-types.js'
 import { inOrder, parseAltNames, type RequestedNames, withCommonName } from './name-rules.js'
@@ -64,11 +64,7 @@ export const namesOf = (role: Role, values: NameValues, request?: Request): Requ
 /** Returns the other names of a signing request. Throws LogicalError 400 for one that is not a text. */
 const otherNamesOf = ({ extensions }: Request) => {
   const names = extensions.find(({ type }) => type === ALT_NAMES)
-  try {
-    return names ? otherNamesIn(names.value) : []
-  } catch (error) {
-    throw invalid(`could not parse requested other SAN: ${messageOf(error)}`)
-  }
+  return names ? explaining('could not parse requested other SAN', () => otherNamesIn(names.value)) : []
 }
 
 /** Returns the warnings about parameters that the signing request overrides. */

@@ -10,7 +10,7 @@ import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { Authorities } from './authorities.js'
 import { type CertificateStore, type IssuedCertificate, parseSerial } from './certificate-store.js'
-import { MIN_LENGTH } from './import-paths.js'
+import { requirePem } from './import-paths.js'
 import { colons, hyphenated, x509Of } from './records.js'
 import { revocationTimes } from './responses.js'
 import type { Revocation } from './revocation.js'
@@ -26,7 +26,6 @@ const KEY_FIELDS = {
 } as const
 
 const NO_KEY = 'Must have private key to revoke via the /revoke-with-key path.'
-const PATH_HINT = 'perhaps a path was passed to the API rather than the contents of a PEM file'
 const FOREIGN =
   'unable to verify signature on presented cert from any present issuer in this mount; certificates from previous CAs will need to have their issuing CA and key re-imported if revocation is necessary'
 
@@ -59,7 +58,7 @@ export const revokePaths = (authorities: Authorities, store: CertificateStore, r
   }
 
   const byCertificate = async (pem: string): Promise<Target> => {
-    if (pem.length < MIN_LENGTH) throw invalid(`provided certificate data was too short; ${PATH_HINT}`)
+    requirePem(pem, 'provided certificate data')
     const parsed = await parseCertificate(derOf(pem)).catch(() => undefined)
     if (!parsed) throw invalid('certificate contains no data: it must be a certificate in PEM')
     const certificate = { certificate: parsed.der.toString('base64'), notAfterMs: parsed.notAfterMs }
@@ -87,9 +86,7 @@ export const revokePaths = (authorities: Authorities, store: CertificateStore, r
     definePath('revoke-with-key', KEY_FIELDS, 'Revoke a certificate with its private key.', {
       update: async ({ values }) => {
         if (values.private_key === '') throw invalid(NO_KEY)
-        if (values.private_key.length < MIN_LENGTH) {
-          throw invalid(`Provided data for private_key was too short; ${PATH_HINT}?`)
-        }
+        requirePem(values.private_key, 'Provided data for private_key', '?')
         const target = await findTarget(values)
         const key = attempt(() => createPrivateKey(values.private_key))
         if (!key) throw invalid('the private key cannot be parsed: it must be an unencrypted PEM block')

@@ -14,6 +14,7 @@ import {
   string,
   type Values,
 } from '../../logical/fields.js'
+import { IdentityTemplates } from '../../logical/identity-templates.js'
 import type { Response } from '../../logical/request.js'
 import { putRecord, readRecord } from '../../logical/storage.js'
 import type { Authorities } from './authorities.js'
@@ -126,14 +127,12 @@ export class Roles {
    */
   requireFor({ request, values }: Pick<Call<{ role: Field<string> }>, 'request' | 'values'>): Role {
     const role = this.require(values.role)
-    const { context } = this.#authorities
-    const entityId = request.token?.entityId ?? ''
-    const resolve = (texts: readonly string[], hasTemplates: boolean) =>
-      hasTemplates ? texts.flatMap((text) => context.resolveTemplate(text, entityId) ?? []) : texts
+    const templates = new IdentityTemplates(this.#authorities.context, request)
+    const { allowed_domains: domains, allowed_uri_sans: uris } = role
     return {
       ...role,
-      allowed_domains: resolve(role.allowed_domains, role.allowed_domains_template),
-      allowed_uri_sans: resolve(role.allowed_uri_sans, role.allowed_uri_sans_template),
+      allowed_domains: role.allowed_domains_template ? templates.resolveAll(domains) : domains,
+      allowed_uri_sans: role.allowed_uri_sans_template ? templates.resolveAll(uris) : uris,
     }
   }
 

@@ -1,12 +1,11 @@
 /** The certificate authority of a mount: one key, which signs all certificates. */
 import type { KeyObject } from 'node:crypto'
-import { messageOf } from '../../base/printable.js'
 import { type MakePrivateKey, privateKeyOf } from '../../crypto/key-pairs.js'
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
-import { decidedByPrimary, requirePrimary } from '../../logical/decided-by-primary.js'
-import { invalid } from '../../logical/errors.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
+import { explaining, invalid } from '../../logical/errors.js'
 import { bool, int, string } from '../../logical/fields.js'
-import { putRecord, readRecord } from '../../logical/storage.js'
+import { Records } from '../../logical/records.js'
 import { pairKindOf, parsePrivateKey, parsePublicKey, publicLineOf } from './keys.js'
 
 const FIELDS = {
@@ -23,52 +22,49 @@ interface AuthorityRecord {
   readonly publicKey: string
 }
 
-const KEY = 'config/ca'
+const NAME = 'ca'
 
 export class Authority {
   readonly #context: BackendContext
+  readonly #records: Records<AuthorityRecord>
   readonly #makePrivateKey: MakePrivateKey
 
   constructor(context: BackendContext, makePrivateKey: MakePrivateKey) {
     this.#context = context
+    this.#records = new Records(context, 'config/')
     this.#makePrivateKey = makePrivateKey
   }
 
   /** Returns the private key. Throws LogicalError 400 if the authority has no key. */
   requireKey(): KeyObject {
-    const record = this.#find()
+    const record = this.#records.find(NAME)
     if (!record) throw invalid('failed to read CA private key')
     return privateKeyOf(Buffer.from(record.privateKey, 'base64'))
   }
 
-  #find(): AuthorityRecord | undefined {
-    return readRecord<AuthorityRecord>(this.#context.storage, KEY)
-  }
-
   paths(): PathSpec[] {
-    const storage = decidedByPrimary(this.#context)
     return [
       definePath('config/ca', FIELDS, 'Set, read or delete the key of the certificate authority.', {
         update: async (call) => {
           requirePrimary(this.#context)
           const isGenerated = decidesToGenerate(call)
           const record = isGenerated ? await this.#generate(call) : givenRecord(call)
-          await storage.write((tx) => {
-            if (tx.get(KEY)) throw invalid('keys are already configured; delete them before reconfiguring')
-            putRecord(tx, KEY, record)
+          await this.#records.update(NAME, (before) => {
+            requireAbsent(before)
+            return record
           })
           return isGenerated ? { data: { public_key: record.publicKey } } : undefined
         },
         read: () => {
-          const record = this.#find()
+          const record = this.#records.find(NAME)
           if (!record) throw invalid("keys haven't been configured yet")
           return { data: { public_key: record.publicKey } }
         },
-        delete: () => storage.write((tx) => void tx.delete(KEY)),
+        delete: () => this.#records.remove(NAME),
       }),
       definePath('public_key', {}, 'Read the public key of the certificate authority, without a token.', {
         read: () => {
-          const record = this.#find()
+          const record = this.#records.find(NAME)
           return record && { raw: { contentType: 'text/plain', body: record.publicKey } }
         },
       }),
@@ -76,10 +72,14 @@ export class Authority {
   }
 
   async #generate({ values }: Call<typeof FIELDS>): Promise<AuthorityRecord> {
-    if (this.#find()) throw invalid('keys are already configured; delete them before reconfiguring')
+    requireAbsent(this.#records.find(NAME))
     const bytes = await this.#makePrivateKey(pairKindOf(values.key_type, values.key_bits))
     return { privateKey: bytes.toString('base64'), publicKey: publicLineOf(privateKeyOf(bytes)) }
   }
+}
+
+const requireAbsent = (record: AuthorityRecord | undefined): void => {
+  if (record) throw invalid('keys are already configured; delete them before reconfiguring')
 }
 
 /** Returns whether the request asks for a new key. Throws LogicalError 400 if it contradicts itself. */
@@ -100,16 +100,8 @@ const decidesToGenerate = ({ values, supplied }: Call<typeof FIELDS>): boolean =
 }
 
 const givenRecord = ({ values }: Call<typeof FIELDS>): AuthorityRecord => {
-  const key = readKey('private_key as an SSH private key', () => parsePrivateKey(values.private_key))
-  readKey('public_key as an SSH public key', () => parsePublicKey(values.public_key))
+  const key = explaining('Unable to parse private_key as an SSH private key', () => parsePrivateKey(values.private_key))
+  explaining('Unable to parse public_key as an SSH public key', () => parsePublicKey(values.public_key))
   const bytes = key.export({ format: 'der', type: 'pkcs8' })
   return { privateKey: bytes.toString('base64'), publicKey: values.public_key }
-}
-
-const readKey = <T>(what: string, read: () => T): T => {
-  try {
-    return read()
-  } catch (error) {
-    throw invalid(`Unable to parse ${what}: ${messageOf(error)}`)
-  }
 }

@@ -10,7 +10,6 @@ import { Authority } from './authority.js'
 import { OTP_PREFIX, otpPaths, revokeOtp } from './otp-paths.js'
 import { createRoles, rolePaths } from './role-paths.js'
 import { signPaths } from './sign-paths.js'
-import { Templates } from './templates.js'
 import { ZeroAddress } from './zero-address.js'
 
 const RULES = new PathRuleTable({
@@ -23,7 +22,6 @@ const createSsh = (context: BackendContext, makePrivateKey: MakePrivateKey): Bac
   const roles = createRoles(context)
   const zeroAddress = new ZeroAddress(context)
   const authority = new Authority(context, makePrivateKey)
-  const templates = new Templates(context)
   return {
     type: 'ssh',
     rules: RULES,
@@ -31,8 +29,8 @@ const createSsh = (context: BackendContext, makePrivateKey: MakePrivateKey): Bac
       ...authority.paths(),
       ...rolePaths(roles, zeroAddress),
       ...zeroAddress.paths((name) => roles.find(name) !== undefined),
-      ...signPaths({ context, authority, roles, templates, makePrivateKey }),
-      ...otpPaths({ context, roles, zeroAddress, templates }),
+      ...signPaths({ context, authority, roles, makePrivateKey }),
+      ...otpPaths({ context, roles, zeroAddress }),
     ],
     revokeLease: (secret) => revokeOtp(context, secret),
   }

@@ -1,14 +1,16 @@
 /** SSH keys: public keys as clients send them, and private keys in the formats of OpenSSH and PEM. */
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { attempt } from '../../base/attempt.js'
+import { findBase64Mistake } from '../../base/base64.js'
 import {
   ed25519KeyBytes,
   ed25519PublicBytes,
   ed25519SeedOf,
   type PairKind,
   privateKeyOf,
+  privatePemOf,
+  publicKeyOf,
 } from '../../crypto/key-pairs.js'
-import { privatePemOf } from '../../crypto/key-pairs.js'
 import { invalid } from '../../logical/errors.js'
 import { uint32, WireReader, wireInteger, wireString } from './wire.js'
 
@@ -68,19 +70,19 @@ const checkFields = (type: string, [first = Buffer.alloc(0), second = Buffer.all
 }
 
 const decodeBase64 = (text: string): Buffer => {
-  const broken = /[^A-Za-z0-9+/=\r\n]/.exec(text)
-  if (broken) throw new Error(`illegal base64 data at input byte ${broken.index}`)
+  const position = findBase64Mistake(text)
+  if (position !== undefined) throw new Error(`illegal base64 data at input byte ${position}`)
   return Buffer.from(text, 'base64')
 }
 
 const bitsOf = (type: string, [, modulus]: readonly Buffer[]): number => {
-  if (type === 'ssh-rsa') return modulus ? BigInt(`0x${modulus.toString('hex') || '0'}`).toString(2).length : 0
+  if (type === 'ssh-rsa') return numberOf(modulus).toString(2).length
   return Number(/\d{3}$/.exec(type)?.[0] ?? 256)
 }
 
 /** Returns the encoding of a public or private key as a public key. */
 export const publicBlobOf = (key: KeyObject): Buffer => {
-  const jwk = (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' })
+  const jwk = publicKeyOf(key).export({ format: 'jwk' })
   if (jwk.kty === 'RSA') return Buffer.concat([wireString('ssh-rsa'), ...[jwk.e, jwk.n].map(bytesOf).map(wireInteger)])
   if (jwk.kty === 'OKP') return Buffer.concat([wireString('ssh-ed25519'), wireString(bytesOf(jwk.x))])
   const curve = `nistp${jwk.crv?.slice(2)}`

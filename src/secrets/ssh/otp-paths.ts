@@ -5,10 +5,10 @@ import { sha256Hex } from '../../crypto/digest.js'
 import { type BackendContext, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
+import { IdentityTemplates } from '../../logical/identity-templates.js'
 import type { LeasedSecret } from '../../logical/request.js'
 import { putJson, readJson } from '../../logical/storage.js'
 import { type Role, type Roles, splitList } from './role-paths.js'
-import type { Templates } from './templates.js'
 import type { ZeroAddress } from './zero-address.js'
 
 /** Key prefix of one-time passwords, whose data stays on this cluster. */
@@ -32,10 +32,9 @@ interface OtpPathsOptions {
   readonly context: BackendContext
   readonly roles: Roles
   readonly zeroAddress: ZeroAddress
-  readonly templates: Templates
 }
 
-export const otpPaths = ({ context, roles, zeroAddress, templates }: OtpPathsOptions): PathSpec[] => {
+export const otpPaths = ({ context, roles, zeroAddress }: OtpPathsOptions): PathSpec[] => {
   const { localStorage, random } = context
   const isValidFor = (name: string, role: Role, ip: string): boolean =>
     zeroAddress.roles().includes(name) ||
@@ -47,7 +46,9 @@ export const otpPaths = ({ context, roles, zeroAddress, templates }: OtpPathsOpt
         const role = roles.find(name)
         if (!role) throw invalid(`Role ${JSON.stringify(name)} not found`)
         const ip = parseIp(values.ip)
-        const byDefault = role.default_user_template ? templates.render(role.default_user, request) : role.default_user
+        const byDefault = role.default_user_template
+          ? new IdentityTemplates(context, request).require(role.default_user)
+          : role.default_user
         const username = chooseUser(role, values.username, byDefault)
         if (!isValidFor(name, role, ip)) throw invalid('Error validating IP: IP does not belong to role')
         const otp = uuid(random)

@@ -1,24 +1,22 @@
 /** What a role allows: principals, lengths of keys, critical options and extensions. */
-import { attempt } from '../../base/attempt.js'
 import { invalid } from '../../logical/errors.js'
+import type { IdentityTemplates } from '../../logical/identity-templates.js'
 import type { CertificateType } from './certificates.js'
 import type { PublicKey } from './keys.js'
 import { type Role, splitList } from './role-paths.js'
 
-/** Replaces identity templates. Throws LogicalError 400 if a value is missing. */
-type Render = (text: string) => string
 type Options = Readonly<Record<string, string>>
 
 interface PrincipalRequest {
   readonly type: CertificateType
   /** Names, separated by commas. */
   readonly requested: string
-  readonly render: Render
+  readonly templates: IdentityTemplates
 }
 
 /** Returns the principals of a certificate, sorted. Throws LogicalError 400 if the role does not allow them. */
-export const allowedPrincipals = (role: Role, { type, requested, render }: PrincipalRequest): string[] => {
-  const byDefault = role.default_user_template ? render(role.default_user) : role.default_user
+export const allowedPrincipals = (role: Role, { type, requested, templates }: PrincipalRequest): string[] => {
+  const byDefault = role.default_user_template ? templates.require(role.default_user) : role.default_user
   const principals = [...new Set(splitList(requested || byDefault))].sort()
   if (principals.length === 0) {
     if (role.allow_empty_principals) return []
@@ -29,8 +27,7 @@ export const allowedPrincipals = (role: Role, { type, requested, render }: Princ
   if (list.length === 0) throw invalid('role is not configured to allow any principals')
   if (list.includes('*')) return principals
   const hasTemplates = isUser ? role.allowed_users_template : role.allowed_domains_template
-  // A text without a value allows nothing.
-  const allowed = hasTemplates ? list.flatMap((text) => attempt(() => render(text)) ?? []) : list
+  const allowed = hasTemplates ? templates.resolveAll(list) : list
   const isAllowed = (name: string) => (isUser ? allowed.includes(name) : isHostAllowed(role, allowed, name))
   const refused = principals.find((name) => !isAllowed(name))
   if (refused !== undefined) throw invalid(`${refused} is not a valid value for valid_principals`)
@@ -70,9 +67,9 @@ interface RequestedOptions {
 }
 
 /** Returns the critical options and extensions of a certificate. Requested ones replace those of the role. */
-export const chosenOptions = (role: Role, requested: RequestedOptions, render: Render) => ({
+export const chosenOptions = (role: Role, requested: RequestedOptions, templates: IdentityTemplates) => ({
   criticalOptions: chooseCriticalOptions(role, requested.critical_options ?? {}),
-  extensions: chooseExtensions(role, requested.extensions ?? {}, render),
+  extensions: chooseExtensions(role, requested.extensions ?? {}, templates),
 })
 
 const chooseCriticalOptions = (role: Role, requested: Options): Options => {
@@ -84,12 +81,12 @@ const chooseCriticalOptions = (role: Role, requested: Options): Options => {
   return requested
 }
 
-const chooseExtensions = (role: Role, requested: Options, render: Render): Options => {
+const chooseExtensions = (role: Role, requested: Options, templates: IdentityTemplates): Options => {
   const names = Object.keys(requested)
   if (names.length === 0) {
     const byDefault = role.default_extensions ?? {}
     if (!role.default_extensions_template) return byDefault
-    return Object.fromEntries(Object.entries(byDefault).map(([name, value]) => [name, render(value)]))
+    return Object.fromEntries(Object.entries(byDefault).map(([name, value]) => [name, templates.require(value)]))
   }
   const allowed = splitList(role.allowed_extensions)
   const refused = allowed.includes('*') ? [] : names.filter((name) => !allowed.includes(name))

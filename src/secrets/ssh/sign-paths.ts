@@ -1,17 +1,16 @@
 /** Certificates: for a key of the client, or for a new key. */
-import { messageOf } from '../../base/printable.js'
 import { sha256Hex } from '../../crypto/digest.js'
 import { type MakePrivateKey, privateKeyOf } from '../../crypto/key-pairs.js'
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
-import { invalid } from '../../logical/errors.js'
+import { explaining, invalid } from '../../logical/errors.js'
 import { duration, type FieldTable, int, pairs, string } from '../../logical/fields.js'
+import { IdentityTemplates } from '../../logical/identity-templates.js'
 import type { Response } from '../../logical/request.js'
 import type { Authority } from './authority.js'
 import { CERTIFICATE_TYPES, type CertificateType, signCertificate } from './certificates.js'
 import { pairKindOf, parsePublicKey, privateTextOf, type PublicKey, publicLineOf } from './keys.js'
 import { allowedPrincipals, checkKeyLength, chosenOptions } from './request-rules.js'
 import type { Role, Roles } from './role-paths.js'
-import type { Templates } from './templates.js'
 
 const COMMON = {
   role: string('Name of the role.'),
@@ -33,11 +32,10 @@ interface SignPathsOptions {
   readonly context: BackendContext
   readonly authority: Authority
   readonly roles: Roles
-  readonly templates: Templates
   readonly makePrivateKey: MakePrivateKey
 }
 
-export const signPaths = ({ context, authority, roles, templates, makePrivateKey }: SignPathsOptions): PathSpec[] => {
+export const signPaths = ({ context, authority, roles, makePrivateKey }: SignPathsOptions): PathSpec[] => {
   const { clock, mount, random } = context
 
   const decideTtl = (role: Role, requested: number): number => {
@@ -62,11 +60,11 @@ export const signPaths = ({ context, authority, roles, templates, makePrivateKey
     const { request, values } = call
     const type = parseType(values.cert_type)
     if (!isTypeAllowed(role, type)) throw invalid(`cert_type '${type}' is not allowed by role`)
-    const render = (text: string) => templates.render(text, request)
-    const principals = allowedPrincipals(role, { type, requested: values.valid_principals, render })
+    const templates = new IdentityTemplates(context, request)
+    const principals = allowedPrincipals(role, { type, requested: values.valid_principals, templates })
     const ttlSeconds = decideTtl(role, values.ttl)
     const keyId = decideKeyId(call, role, publicKey)
-    const options = chosenOptions(role, values, render)
+    const options = chosenOptions(role, values, templates)
     const serial = random.bytes(8).readBigUInt64BE()
     const nowSeconds = Math.floor(clock.now() / 1000)
     const validAfterSeconds = Math.max(0, nowSeconds - role.not_before_duration)
@@ -83,7 +81,7 @@ export const signPaths = ({ context, authority, roles, templates, makePrivateKey
         const role = roles.find(values.role)
         if (!role) throw invalid(`Unknown role: ${values.role}`)
         if (values.public_key === '') throw invalid('missing public_key')
-        const publicKey = readPublicKey(values.public_key)
+        const publicKey = explaining('failed to parse public_key as SSH key', () => parsePublicKey(values.public_key))
         checkKeyLength(role, publicKey)
         return { data: sign(call, role, publicKey) }
       },
@@ -112,11 +110,3 @@ const parseType = (text: string): CertificateType => {
 
 const isTypeAllowed = (role: Role, type: CertificateType): boolean =>
   role.key_type === 'ca' && (type === 'user' ? role.allow_user_certificates : role.allow_host_certificates)
-
-const readPublicKey = (text: string): PublicKey => {
-  try {
-    return parsePublicKey(text)
-  } catch (error) {
-    throw invalid(`failed to parse public_key as SSH key: ${messageOf(error)}`)
-  }
-}

@@ -3,6 +3,7 @@
  * that a request for one item has in its body.
  */
 import { attempt } from '../../base/attempt.js'
+import { findBase64Mistake } from '../../base/base64.js'
 import { isJsonObject } from '../../base/json.js'
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn } from '../../base/turn.js'
@@ -175,7 +176,7 @@ export const answerAllOrPart = (
  * of the first error.
  */
 export const decodeBase64 = (text: string, prefix = ''): Buffer => {
-  const found = findMistake(text)
+  const found = findBase64Mistake(text)
   if (found !== undefined) throw invalid(`${prefix}illegal base64 data at input byte ${found}`)
   return Buffer.from(text, 'base64')
 }
@@ -185,12 +186,4 @@ export const decodeContext = (text: string): Buffer => {
   const bytes = attempt(() => decodeBase64(text))
   if (!bytes) throw invalid('failed to base64-decode context')
   return bytes
-}
-
-const findMistake = (text: string): number | undefined => {
-  const clean = /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]/g, '') : text
-  const foreign = clean.search(/[^A-Za-z0-9+/]/)
-  if (foreign < 0) return clean.length % 4 === 0 ? undefined : clean.length - (clean.length % 4)
-  const isPadding = foreign >= clean.length - 2 && /^={1,2}$/.test(clean.slice(foreign))
-  return isPadding && clean.length % 4 === 0 ? undefined : foreign
 }

@@ -3,7 +3,8 @@ import { isGenericName } from '../../base/id.js'
 import { LIMITS } from '../../base/limits.js'
 import type { MakePrivateKey } from '../../crypto/key-pairs.js'
 import type { BackendContext } from '../../logical/backend.js'
-import { invalid, readOnly, unsupportedPath } from '../../logical/errors.js'
+import { requirePrimary } from '../../logical/decided-by-primary.js'
+import { invalid, unsupportedPath } from '../../logical/errors.js'
 import { putJson, type ReadStorage, readJson, type Transaction } from '../../logical/storage.js'
 import { type KeyRecord, type KeySettings, makeVersion, newRecord, typeOf, withVersion } from './key-record.js'
 import type { KeyType } from './key-types.js'
@@ -47,7 +48,7 @@ export class KeyStore {
     checkSettings(type, settings)
     const present = this.find(name)
     if (present) return present
-    this.#refuseIfReadOnly()
+    requirePrimary(this.context)
     const first = await this.#makeVersion(type)
     return this.context.storage.write((tx) => {
       const other = readKey(tx, name)
@@ -75,7 +76,7 @@ export class KeyStore {
   /** Adds a version, unless `isDue` returns false for the stored record at the time of the write. */
   async rotate(name: string, isDue: (record: KeyRecord) => boolean = () => true): Promise<KeyRecord> {
     const present = this.require(name, 'key not found')
-    this.#refuseIfReadOnly()
+    requirePrimary(this.context)
     const version = await this.#makeVersion(typeOf(present))
     return this.change(name, 'key not found', (record) => {
       if (record.type !== present.type) throw invalid('another request replaced the key in the meantime')
@@ -90,11 +91,6 @@ export class KeyStore {
   #makeVersion(type: KeyType): ReturnType<typeof makeVersion> {
     const { clock, random } = this.context
     return makeVersion(type, { random, makePrivateKey: this.#makePrivateKey }, clock.now())
-  }
-
-  /** Throws LogicalError `read-only` before a new version is generated, because this may take a second of CPU time. */
-  #refuseIfReadOnly(): void {
-    if (this.context.isReadOnly()) throw readOnly()
   }
 
   remove(name: string): Promise<undefined> {
