@@ -122,16 +122,20 @@ describe('a new secret', () => {
     expect(secrets).toEqual(new Set())
   })
 
-  it('a secret whose lease cannot be stored and that cannot be revoked is revoked by a later attempt', async () => {
+  /** Issues a secret for a token that was revoked while the secret was created. */
+  const issueForRevokedToken = async () => {
     const { clientToken } = await world.create({ policies: ['default'] })
     const entry = world.entry(clientToken)
     const owner = world.tokens.ownerOf(entry)
     await world.tokens.revokeTree(entry)
     const grant = { ttlSeconds: 0, isRenewable: true, internal: { number: 1 } }
     secrets.add(1)
+    return world.leases.issue({ path: PATH, namespace: ROOT_NAMESPACE }, MOUNT, grant, owner)
+  }
+
+  it('a secret whose lease cannot be stored and that cannot be revoked is revoked by a later attempt', async () => {
     failure = new LogicalError('internal', 'the database is down')
-    const request = { path: PATH, namespace: ROOT_NAMESPACE }
-    expect((await refusal(world.leases.issue(request, MOUNT, grant, owner)))[0]).toBe('permission-denied')
+    expect((await refusal(issueForRevokedToken()))[0]).toBe('permission-denied')
     await world.leases.sweep()
     const [name = ''] = (await keysAt(PATH)) ?? []
     expect((await refusal(put('renew', { lease_id: `${PATH}/${name}` })))[1]).toBe('lease expired')
@@ -142,17 +146,7 @@ describe('a new secret', () => {
   })
 
   it('a new secret is revoked if the token was revoked in the meantime, or had one use left', async () => {
-    const { clientToken } = await world.create({ policies: ['default'] })
-    const entry = world.entry(clientToken)
-    const owner = world.tokens.ownerOf(entry)
-    await world.tokens.revokeTree(entry)
-    const grant = { ttlSeconds: 0, isRenewable: true, internal: { number: 1 } }
-    secrets.add(1)
-    const request = { path: PATH, namespace: ROOT_NAMESPACE }
-    expect(await refusal(world.leases.issue(request, MOUNT, grant, owner))).toEqual([
-      'permission-denied',
-      'permission denied',
-    ])
+    expect(await refusal(issueForRevokedToken())).toEqual(['permission-denied', 'permission denied'])
     expect(secrets).toEqual(new Set())
     const { clientToken: single } = await world.create({ policies: ['default'], num_uses: 1 })
     await world.tokens.use(world.entry(single))
