@@ -59,7 +59,7 @@ export const rolePaths = (engine: DatabaseEngine): PathSpec[] => {
         if (!role) throw invalid(`unknown role: ${name}`)
         const connection = requireConnection(records, role.connection, name)
         const { clock } = engine.context
-        const { ttlSeconds, warnings } = ttlOf(engine, role, clock.now(), 0)
+        const { ttlSeconds, warnings } = ttlOf(engine, role, 'now', 0)
         const username = engine.connections.usernameFor(connection, request.token?.displayName ?? '', name)
         const password = engine.newPassword(connection)
         const user = { username, password, expiresMs: clock.now() + lifeMs(ttlSeconds) + GRACE_MS }
@@ -115,10 +115,17 @@ export const revokeCredentials = async (engine: DatabaseEngine, { internal }: Le
   )
 }
 
-const ttlOf = ({ context }: DatabaseEngine, role: Role, issuedMs: number, incrementSeconds: number): TtlDecision =>
-  decideTtl({
-    nowMs: context.clock.now(),
-    issuedMs,
+/** Decides the TTL of a user that was issued at a time, or is issued now. */
+const ttlOf = (
+  { context }: DatabaseEngine,
+  role: Role,
+  issued: number | 'now',
+  incrementSeconds: number,
+): TtlDecision => {
+  const nowMs = context.clock.now()
+  return decideTtl({
+    nowMs,
+    issuedMs: issued === 'now' ? nowMs : issued,
     incrementSeconds,
     ttlSeconds: role.defaultTtlSeconds,
     maxTtlSeconds: role.maxTtlSeconds,
@@ -126,6 +133,7 @@ const ttlOf = ({ context }: DatabaseEngine, role: Role, issuedMs: number, increm
     periodSeconds: 0,
     mount: context.mount,
   })
+}
 
 /** Types of credentials of Vault. */
 const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set(['rsa_private_key', 'client_certificate'])

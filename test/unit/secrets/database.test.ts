@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { ManualClock } from '../../support/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { scramVerifier } from '../../../src/crypto/scram.js'
@@ -378,4 +378,12 @@ it('a SCRAM verifier is that of PostgreSQL for the same salt', () => {
   expect(scramVerifier('pencil', Buffer.from('W22ZaJ0SNY7soEsUEjb6gQ==', 'base64'))).toBe(
     'SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=',
   )
+})
+
+it('a new user has the whole TTL of its role, although time passes while it is created', async () => {
+  await write('roles/team-long', { ...ROLE, default_ttl: '3h', max_ttl: '2h' })
+  const { clock } = made.harness
+  let ms = clock.now()
+  vi.spyOn(clock, 'now').mockImplementation(() => ms++)
+  expect((await made.harness.read('creds/team-long'))?.lease?.ttlSeconds).toBe(7200)
 })
